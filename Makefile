@@ -1,0 +1,40 @@
+# The short names of everything one does here. The build itself is CMakeLists.txt.
+.PHONY: all run test full bench soak fuzz format lint docs clean
+
+all:
+	@scripts/deps build
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release --target inferometer
+
+# make run UPSTREAM=http://127.0.0.1:8000
+export UPSTREAM
+run: all
+	@scripts/run
+
+test:
+	@scripts/test
+
+full:
+	@scripts/full
+
+bench: all
+	@bench/run
+
+soak: all
+	@bench/soak
+
+# make fuzz FUZZ_SECONDS=3600
+fuzz:
+	@scripts/fuzz
+
+format:
+	@scripts/lint --fix-format
+
+lint:
+	@scripts/lint
+
+docs: all
+	@scripts/gen_docs
+
+clean:
+	rm -rf build

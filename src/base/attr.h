@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/attr.h - compiler attributes and small macros that every module uses.
+ */
+#ifndef BASE_ATTR_H
+#define BASE_ATTR_H
+
+#include <stddef.h>
+
+#define WARN_UNUSED       __attribute__((warn_unused_result))
+#define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
+#define NORETURN          __attribute__((noreturn))
+#define LIKELY(x)         __builtin_expect(!!(x), 1)
+#define UNLIKELY(x)       __builtin_expect(!!(x), 0)
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* The struct that embeds `member` at ptr. */
+#define CONTAINER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+#endif

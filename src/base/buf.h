@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/buf.h - a growing byte buffer that names its maximum when it is born.
+ *
+ * Role:      request windows, send queues, partial events, rendered answers.
+ * Memory:    nothing until the first byte; doubles up to max_bytes; consuming from the front is
+ *            O(1) (bytes move only when room is needed).
+ * Errors:    -EMSGSIZE when max_bytes would be exceeded, -ENOMEM; the content is then unchanged.
+ * Threading: one owner.
+ */
+#ifndef BASE_BUF_H
+#define BASE_BUF_H
+
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "base/span.h"
+
+struct buf {
+    char *_p;
+    size_t _off; /* consumed bytes in front */
+    size_t _len; /* bytes held, behind _off */
+    size_t _cap;
+    size_t _max;
+};
+
+void buf_init(struct buf *b, size_t max_bytes);
+void buf_done(struct buf *b); /* frees; b is as after buf_init */
+
+int buf_append(struct buf *b, struct span s) WARN_UNUSED;
+int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3) WARN_UNUSED;
+
+/*
+ * Room for n more bytes at *ret_p (valid until the next call on b); buf_commit then takes the
+ * first n of them into the content.
+ */
+int buf_reserve(struct buf *b, size_t n, char **ret_p) WARN_UNUSED;
+void buf_commit(struct buf *b, size_t n);
+
+/* Drops n bytes (<= length) from the front; frees the memory when b becomes empty and large. */
+void buf_consume(struct buf *b, size_t n);
+void buf_clear(struct buf *b);                /* empty, memory kept */
+void buf_truncate(struct buf *b, size_t len); /* keeps the first len bytes */
+
+static inline size_t buf_len(const struct buf *b)
+{
+    return b->_len;
+}
+
+/* The content; valid until the next call that appends, reserves, consumes or frees. */
+static inline struct span buf_span(const struct buf *b)
+{
+    return (struct span){b->_p ? b->_p + b->_off : "", b->_len};
+}
+
+#endif

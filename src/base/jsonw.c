@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/jsonw.c - compact JSON writer.
+ *
+ * Strings are copied in runs of bytes that need no change; only the byte that ends a run is looked
+ * at closely. What comes in may be a peer's text (a model name), so UTF-8 is validated here and
+ * the output is valid JSON whatever the input is.
+ */
+#include "base/jsonw.h"
+
+#include <math.h>
+
+#include "base/num.h"
+
+enum { NUMBER_BYTES = 32 };
+
+void jsonw_init(struct jsonw *w, struct buf *b)
+{
+    *w = (struct jsonw){._b = b};
+}
+
+int jsonw_error(const struct jsonw *w)
+{
+    return w->_error;
+}
+
+static void put(struct jsonw *w, struct span s)
+{
+    if (w->_error == 0)
+        w->_error = buf_append(w->_b, s);
+}
+
+static void before_value(struct jsonw *w)
+{
+    if (w->_need_comma)
+        put(w, SPAN(","));
+    w->_need_comma = true;
+}
+
+static void open_container(struct jsonw *w, struct span bracket)
+{
+    before_value(w);
+    put(w, bracket);
+    w->_need_comma = false;
+}
+
+static void close_container(struct jsonw *w, struct span bracket)
+{
+    put(w, bracket);
+    w->_need_comma = true;
+}
+
+void jsonw_begin_object(struct jsonw *w)
+{
+    open_container(w, SPAN("{"));
+}
+
+void jsonw_end_object(struct jsonw *w)
+{
+    close_container(w, SPAN("}"));
+}
+
+void jsonw_begin_array(struct jsonw *w)
+{
+    open_container(w, SPAN("["));
+}
+
+void jsonw_end_array(struct jsonw *w)
+{
+    close_container(w, SPAN("]"));
+}
+
+void jsonw_key(struct jsonw *w, const char *key)
+{
+    before_value(w);
+    put(w, SPAN("\""));
+    put(w, span_cstr(key));
+    put(w, SPAN("\":"));
+    w->_need_comma = false;
+}
+
+/*
+ * Looks at one UTF-8 sequence (Unicode 15, table 3-7). Returns its length, 1 to 4, and sets
+ * *ret_is_valid; for a malformed one the length is that of the part that one U+FFFD replaces.
+ */
+static size_t utf8_step(struct span s, bool *ret_is_valid)
+{
+    unsigned char lead = (unsigned char)s.p[0];
+    /* The second byte has a narrower range after some lead bytes: no overlong forms, no
+     * surrogates, nothing above U+10FFFF. */
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+    size_t len;
+    *ret_is_valid = false;
+    if (lead < 0x80) {
+        *ret_is_valid = true;
+        return 1;
+    }
+    if (lead < 0xc2 || lead > 0xf4)
+        return 1;
+    if (lead < 0xe0) {
+        len = 2;
+    } else if (lead < 0xf0) {
+        len = 3;
+        low = lead == 0xe0 ? 0xa0 : 0x80;
+        high = lead == 0xed ? 0x9f : 0xbf;
+    } else {
+        len = 4;
+        low = lead == 0xf0 ? 0x90 : 0x80;
+        high = lead == 0xf4 ? 0x8f : 0xbf;
+    }
+    for (size_t i = 1; i < len; i++) {
+        if (i >= s.n || (unsigned char)s.p[i] < low || (unsigned char)s.p[i] > high)
+            return i;
+        low = 0x80;
+        high = 0xbf;
+    }
+    *ret_is_valid = true;
+    return len;
+}
+
+static void put_escape(struct jsonw *w, unsigned char c)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+    switch (c) {
+    case '"':
+        put(w, SPAN("\\\""));
+        break;
+    case '\\':
+        put(w, SPAN("\\\\"));
+        break;
+    case '\n':
+        put(w, SPAN("\\n"));
+        break;
+    case '\r':
+        put(w, SPAN("\\r"));
+        break;
+    case '\t':
+        put(w, SPAN("\\t"));
+        break;
+    default:
+        put(w, span_of(text, sizeof(text)));
+        break;
+    }
+}
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+void jsonw_str(struct jsonw *w, struct span s)
+{
+    size_t run = 0; /* bytes at the front of s that go out unchanged */
+    before_value(w);
+    put(w, SPAN("\""));
+    while (run < s.n && w->_error == 0) {
+        unsigned char c = (unsigned char)s.p[run];
+        if (is_plain(c)) {
+            run++;
+            continue;
+        }
+        bool is_valid;
+        size_t len = utf8_step(span_from(s, run), &is_valid);
+        if (is_valid && c >= 0x80) {
+            run += len;
+            continue;
+        }
+        put(w, span_take(&s, run));
+        run = 0;
+        if (is_valid)
+            put_escape(w, c);
+        else
+            put(w, SPAN("\xef\xbf\xbd"));
+        (void)span_take(&s, len);
+    }
+    put(w, s);
+    put(w, SPAN("\""));
+}
+
+void jsonw_cstr(struct jsonw *w, const char *s)
+{
+    jsonw_str(w, span_cstr(s));
+}
+
+void jsonw_i64(struct jsonw *w, int64_t v)
+{
+    char text[NUMBER_BYTES];
+    before_value(w);
+    put(w, span_of(text, num_format_i64(v, text)));
+}
+
+void jsonw_u64(struct jsonw *w, uint64_t v)
+{
+    char text[NUMBER_BYTES];
+    before_value(w);
+    put(w, span_of(text, num_format_u64(v, text)));
+}
+
+void jsonw_double(struct jsonw *w, double v)
+{
+    char text[NUMBER_BYTES];
+    if (!isfinite(v)) {
+        jsonw_null(w);
+        return;
+    }
+    before_value(w);
+    put(w, span_of(text, num_format_double(v, text)));
+}
+
+void jsonw_bool(struct jsonw *w, bool v)
+{
+    before_value(w);
+    put(w, v ? SPAN("true") : SPAN("false"));
+}
+
+void jsonw_null(struct jsonw *w)
+{
+    before_value(w);
+    put(w, SPAN("null"));
+}
+
+void jsonw_raw(struct jsonw *w, struct span json)
+{
+    before_value(w);
+    put(w, json);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/jsonw.h - writes compact JSON into a buffer, commas and escapes included.
+ *
+ *   jsonw_begin_object(&w); jsonw_key(&w, "a"); jsonw_i64(&w, 1); jsonw_end_object(&w);
+ *
+ * Errors:    sticky: after a failed append every later call does nothing; jsonw_error tells.
+ * Text:      bytes that are not UTF-8 become U+FFFD, control characters are escaped.
+ */
+#ifndef BASE_JSONW_H
+#define BASE_JSONW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/span.h"
+
+struct jsonw {
+    struct buf *_b;
+    int _error;
+    bool _need_comma;
+};
+
+void jsonw_init(struct jsonw *w, struct buf *b);
+int jsonw_error(const struct jsonw *w); /* 0 or the first negative errno */
+
+void jsonw_begin_object(struct jsonw *w);
+void jsonw_end_object(struct jsonw *w);
+void jsonw_begin_array(struct jsonw *w);
+void jsonw_end_array(struct jsonw *w);
+void jsonw_key(struct jsonw *w, const char *key); /* key: plain ASCII, not escaped */
+
+void jsonw_str(struct jsonw *w, struct span s);
+void jsonw_cstr(struct jsonw *w, const char *s);
+void jsonw_i64(struct jsonw *w, int64_t v);
+void jsonw_u64(struct jsonw *w, uint64_t v);
+void jsonw_double(struct jsonw *w, double v); /* NaN and infinities become null */
+void jsonw_bool(struct jsonw *w, bool v);
+void jsonw_null(struct jsonw *w);
+void jsonw_raw(struct jsonw *w, struct span json); /* already valid JSON */
+
+#endif

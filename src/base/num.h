@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/num.h - numbers and units from text and back. No locale, no partial success.
+ *
+ * Every parser takes the whole span (no leading or trailing space), returns 0 or -EINVAL (not a
+ * number of this kind) or -ERANGE (does not fit), and sets *ret only on success.
+ */
+#ifndef BASE_NUM_H
+#define BASE_NUM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/span.h"
+
+int num_parse_u64(struct span s, uint64_t *ret) WARN_UNUSED;  /* digits only */
+int num_parse_i64(struct span s, int64_t *ret) WARN_UNUSED;   /* optional '-' */
+int num_parse_hex(struct span s, uint64_t *ret) WARN_UNUSED;  /* 1..16 hex digits, no prefix */
+int num_parse_double(struct span s, double *ret) WARN_UNUSED; /* finite decimal */
+
+/* "250ms", "1.5s", "90s", "5m", "1h", "20us", "7d"; a bare "0" too. Result in ns. */
+int num_parse_duration(struct span s, int64_t *ret_ns) WARN_UNUSED;
+
+/* "512", "64KiB", "1MiB", "2GiB", also KB/MB/GB (powers of 1000). Result in bytes. */
+int num_parse_bytes(struct span s, uint64_t *ret_bytes) WARN_UNUSED;
+
+/* Shortest text that reads back as the same double ("0.1", "1e-06", "+Inf", "NaN"). dst >= 32 B. */
+size_t num_format_double(double v, char *dst);
+
+/* Decimal digits of v; dst >= 24 B. Returns the length; not terminated. */
+size_t num_format_u64(uint64_t v, char *dst);
+size_t num_format_i64(int64_t v, char *dst);
+
+#endif

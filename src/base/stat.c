@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/stat.c - the table of self-metrics and the per-thread blocks behind it.
+ *
+ * A thread gets its block at its first stat_add and is the only one to write it, so adding is a
+ * load and a store without a locked instruction. Blocks are never freed, since what a thread has
+ * counted stays counted; when a thread ends, its block is handed to the next new thread, so their
+ * number is that of the threads alive at once.
+ */
+#include "base/stat.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "base/attr.h"
+
+#define COUNTER(id_, name_, labels_, help_)                                                        \
+    [id_] = {                                                                                      \
+        .name = "inferometer_" name_, .labels = (labels_), .help = (help_), .type = STAT_COUNTER}
+#define GAUGE(id_, name_, labels_, help_)                                                          \
+    [id_] = {.name = "inferometer_" name_, .labels = (labels_), .help = (help_), .type = STAT_GAUGE}
+
+/* One help text per family: the exposition format allows only one. */
+#define HELP_CONNS      "Open connections, by side."
+#define HELP_BYTES      "Bytes received and sent on sockets, by side and direction."
+#define HELP_UNOBSERVED "Exchanges passed on but not measured to their end, by reason."
+#define HELP_DROPS      "Data lost or folded into a coarser series, by cause."
+
+const struct stat_desc stat_table[STAT_COUNT_] = {
+    GAUGE(STAT_CONNS_CLIENT_OPEN, "connections_open", "side=\"client\"", HELP_CONNS),
+    GAUGE(STAT_CONNS_UPSTREAM_OPEN, "connections_open", "side=\"upstream\"", HELP_CONNS),
+    GAUGE(STAT_CONNS_UPSTREAM_IDLE, "upstream_connections_idle", "",
+          "Open upstream connections that wait in a pool for the next request."),
+    COUNTER(STAT_CONNS_ACCEPTED, "connections_accepted_total", "", "Client connections accepted."),
+    COUNTER(STAT_CONNS_REFUSED, "connections_refused_total", "",
+            "Client connections closed at once because the connection limit was reached."),
+    COUNTER(STAT_ACCEPT_ERRORS, "accept_errors_total", "",
+            "Failed attempts to accept a connection, for example without a free descriptor."),
+    GAUGE(STAT_EXCHANGES_OPEN, "exchanges_open", "",
+          "Requests that have arrived and are not finished."),
+    COUNTER(STAT_BYTES_CLIENT_IN, "bytes_total", "side=\"client\",direction=\"in\"", HELP_BYTES),
+    COUNTER(STAT_BYTES_CLIENT_OUT, "bytes_total", "side=\"client\",direction=\"out\"", HELP_BYTES),
+    COUNTER(STAT_BYTES_UPSTREAM_IN, "bytes_total", "side=\"upstream\",direction=\"in\"",
+            HELP_BYTES),
+    COUNTER(STAT_BYTES_UPSTREAM_OUT, "bytes_total", "side=\"upstream\",direction=\"out\"",
+            HELP_BYTES),
+    COUNTER(STAT_READS_PAUSED, "reads_paused_total", "",
+            "Times that reading from one side paused because the other side was slower."),
+    COUNTER(STAT_HTTP_BAD_REQUESTS, "bad_requests_total", "",
+            "Requests refused because they were not valid HTTP/1.1."),
+    COUNTER(STAT_STALE_RETRIES, "stale_retries_total", "",
+            "Requests sent again because a reused upstream connection had been closed."),
+    COUNTER(STAT_USAGE_INJECTED, "usage_injections_total", "",
+            "Requests to which the option that asks for token usage was added."),
+    COUNTER(STAT_USAGE_INJECTION_REFUSED, "usage_injections_refused_total", "",
+            "Requests with the added option that the upstream answered with status 400."),
+    COUNTER(STAT_USAGE_EVENTS_REMOVED, "usage_events_removed_total", "",
+            "Usage events taken out of answers because the client had not asked for them."),
+    COUNTER(STAT_STAMP_FALLBACKS, "stamp_fallbacks_total", "",
+            "Reads stamped by the program's clock because the kernel gave no receive stamp."),
+    COUNTER(STAT_CLOCK_STEPS, "clock_steps_total", "",
+            "Steps of the wall clock noticed while mapping receive stamps."),
+    COUNTER(STAT_STAMP_ORDER_VIOLATIONS, "stamp_order_violations_total", "",
+            "Exchanges whose stamps were not in order; their durations are not recorded."),
+    COUNTER(STAT_UNOBSERVED_TOO_LARGE, "unobserved_total", "reason=\"too_large\"", HELP_UNOBSERVED),
+    COUNTER(STAT_UNOBSERVED_CODED, "unobserved_total", "reason=\"content_coding\"",
+            HELP_UNOBSERVED),
+    COUNTER(STAT_UNOBSERVED_NO_MEMORY, "unobserved_total", "reason=\"no_memory\"", HELP_UNOBSERVED),
+    COUNTER(STAT_UNOBSERVED_MALFORMED, "unobserved_total", "reason=\"malformed\"", HELP_UNOBSERVED),
+    COUNTER(STAT_USAGE_ANOMALIES, "usage_anomalies_total", "",
+            "Usage reports that contradict themselves, such as more cached than prompt tokens."),
+    COUNTER(STAT_MODEL_MISMATCHES, "model_mismatches_total", "",
+            "Answers that name another model than the request."),
+    COUNTER(STAT_STREAMS_FINISHED, "streams_total", "",
+            "Answered streams of known dialects; the base of the two coverage counters."),
+    COUNTER(STAT_STREAMS_WITH_TTFT, "streams_with_ttft_total", "",
+            "Of these streams, those in which a first token was seen."),
+    COUNTER(STAT_STREAMS_WITH_USAGE, "streams_with_usage_total", "",
+            "Of these streams, those for which the engine reported token usage."),
+    COUNTER(STAT_RECORDS_MADE, "records_total", "", "Request records made."),
+    COUNTER(STAT_RECORDS_LOGGED, "records_logged_total", "",
+            "Request records written to the request log."),
+    COUNTER(STAT_DROP_LOG_QUEUE, "drops_total", "cause=\"log_queue\"", HELP_DROPS),
+    COUNTER(STAT_DROP_LOG_WRITE, "drops_total", "cause=\"log_write\"", HELP_DROPS),
+    COUNTER(STAT_DROP_LABEL_CAP, "drops_total", "cause=\"label_cap\"", HELP_DROPS),
+    COUNTER(STAT_DROP_SERIES_CAP, "drops_total", "cause=\"series_cap\"", HELP_DROPS),
+    COUNTER(STAT_DROP_NO_MEMORY, "drops_total", "cause=\"no_memory\"", HELP_DROPS),
+    COUNTER(STAT_DROP_LOG_LINES, "drops_total", "cause=\"log_lines\"", HELP_DROPS),
+    COUNTER(STAT_LOG_REOPENS, "log_reopens_total", "", "Times the request log was reopened."),
+    COUNTER(STAT_CONFIG_RELOADS, "config_reloads_total", "",
+            "Configuration reloads that took effect."),
+    COUNTER(STAT_CONFIG_RELOAD_FAILURES, "config_reload_failures_total", "",
+            "Configuration reloads refused; the former configuration stayed in use."),
+    COUNTER(STAT_SCRAPES, "scrapes_total", "", "Answered requests for the metrics page."),
+    COUNTER(STAT_INTERNAL_ERRORS, "internal_errors_total", "",
+            "Broken assumptions in the program itself; each cost one exchange, please report."),
+};
+
+struct block {
+    struct block *next; /* all blocks; set before the block is published, then constant */
+    bool is_owned;      /* by a living thread; under registry_lock */
+    _Atomic int64_t n[STAT_COUNT_];
+};
+
+static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Atomic(struct block *) blocks;
+static _Thread_local struct block *own_block;
+
+/* For threads that found no memory for a block: shared, hence with locked additions. */
+static struct block shared_block;
+
+static pthread_once_t key_once = PTHREAD_ONCE_INIT;
+static pthread_key_t key;
+
+static void release_block(void *block)
+{
+    struct block *b = block;
+    own_block = NULL; /* a later destructor of this thread may count: it gets a block again */
+    pthread_mutex_lock(&registry_lock);
+    b->is_owned = false;
+    pthread_mutex_unlock(&registry_lock);
+}
+
+static void make_key(void)
+{
+    if (pthread_key_create(&key, release_block) != 0)
+        abort(); /* 1,024 keys exist, and we are the first to ask */
+}
+
+/* A block nobody owns any more, or a new one; NULL without memory. */
+static struct block *acquire_block(void)
+{
+    pthread_mutex_lock(&registry_lock);
+    struct block *b = atomic_load_explicit(&blocks, memory_order_relaxed);
+    while (b && b->is_owned)
+        b = b->next;
+    if (!b) {
+        /* Not mem.h: the block is no part of any module's budget and must survive fault tests. */
+        b = calloc(1, sizeof(*b));
+        if (b) {
+            b->next = atomic_load_explicit(&blocks, memory_order_relaxed);
+            atomic_store_explicit(&blocks, b, memory_order_release);
+        }
+    }
+    if (b)
+        b->is_owned = true;
+    pthread_mutex_unlock(&registry_lock);
+    return b;
+}
+
+static void add_first(enum stat_id id, int64_t n)
+{
+    pthread_once(&key_once, make_key);
+    struct block *b = acquire_block();
+    if (b && pthread_setspecific(key, b) == 0) {
+        own_block = b;
+        stat_add(id, n);
+        return;
+    }
+    if (b)
+        release_block(b);
+    atomic_fetch_add_explicit(&shared_block.n[id], n, memory_order_relaxed);
+}
+
+void stat_add(enum stat_id id, int64_t n)
+{
+    struct block *b = own_block;
+    if (UNLIKELY(b == NULL)) {
+        add_first(id, n);
+        return;
+    }
+    int64_t before = atomic_load_explicit(&b->n[id], memory_order_relaxed);
+    atomic_store_explicit(&b->n[id], before + n, memory_order_relaxed);
+}
+
+int64_t stat_sum(enum stat_id id)
+{
+    int64_t sum = atomic_load_explicit(&shared_block.n[id], memory_order_relaxed);
+    struct block *b = atomic_load_explicit(&blocks, memory_order_acquire);
+    for (; b; b = b->next)
+        sum += atomic_load_explicit(&b->n[id], memory_order_relaxed);
+    return sum;
+}

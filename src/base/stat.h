@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/stat.h - the program's counters and gauges about itself: one table, one block per thread.
+ *
+ * Role:      any module bumps; export reads the sum over all threads, by the table in stat.c
+ *            (name, labels, type, help), which also generates part of docs/METRICS.md.
+ * Threading: stat_add touches only the calling thread's block (relaxed atomics, single writer);
+ *            stat_sum may be called from any thread. Blocks of ended threads keep counting.
+ */
+#ifndef BASE_STAT_H
+#define BASE_STAT_H
+
+#include <stdint.h>
+
+enum stat_type { STAT_COUNTER, STAT_GAUGE };
+
+struct stat_desc {
+    const char *name;   /* family name, for example "inferometer_drops_total" */
+    const char *labels; /* `cause="log_queue"` or "" */
+    const char *help;
+    enum stat_type type;
+};
+
+/* Rows of one family stand together. Order = order in the exposition. */
+enum stat_id {
+    STAT_CONNS_CLIENT_OPEN,   /* gauge */
+    STAT_CONNS_UPSTREAM_OPEN, /* gauge */
+    STAT_CONNS_UPSTREAM_IDLE, /* gauge */
+    STAT_CONNS_ACCEPTED,
+    STAT_CONNS_REFUSED, /* over the connection limit */
+    STAT_ACCEPT_ERRORS,
+    STAT_EXCHANGES_OPEN, /* gauge */
+    STAT_BYTES_CLIENT_IN,
+    STAT_BYTES_CLIENT_OUT,
+    STAT_BYTES_UPSTREAM_IN,
+    STAT_BYTES_UPSTREAM_OUT,
+    STAT_READS_PAUSED,
+    STAT_HTTP_BAD_REQUESTS,
+    STAT_STALE_RETRIES,
+    STAT_USAGE_INJECTED,
+    STAT_USAGE_INJECTION_REFUSED, /* upstream answered 400 to it */
+    STAT_USAGE_EVENTS_REMOVED,
+    STAT_STAMP_FALLBACKS, /* reads stamped by the clock instead of the kernel */
+    STAT_CLOCK_STEPS,
+    STAT_STAMP_ORDER_VIOLATIONS,
+    STAT_UNOBSERVED_TOO_LARGE, /* an event or body over the observation limit */
+    STAT_UNOBSERVED_CODED,     /* content-coded answer */
+    STAT_UNOBSERVED_NO_MEMORY,
+    STAT_UNOBSERVED_MALFORMED, /* framing of the stream could not be followed */
+    STAT_USAGE_ANOMALIES,      /* negative, cached > prompt, reasoning > completion */
+    STAT_MODEL_MISMATCHES,
+    STAT_STREAMS_FINISHED,   /* coverage: answered streams of known dialects */
+    STAT_STREAMS_WITH_TTFT,  /* coverage: of those, with a first token */
+    STAT_STREAMS_WITH_USAGE, /* coverage: of those, with usage from the engine */
+    STAT_RECORDS_MADE,
+    STAT_RECORDS_LOGGED,
+    STAT_DROP_LOG_QUEUE,  /* records lost: queue full */
+    STAT_DROP_LOG_WRITE,  /* records lost: write failed (disk full) */
+    STAT_DROP_LABEL_CAP,  /* label values folded into "other" */
+    STAT_DROP_SERIES_CAP, /* series folded into "other" */
+    STAT_DROP_NO_MEMORY,  /* samples lost: no memory for a series */
+    STAT_DROP_LOG_LINES,  /* operator log lines */
+    STAT_LOG_REOPENS,
+    STAT_CONFIG_RELOADS,
+    STAT_CONFIG_RELOAD_FAILURES,
+    STAT_SCRAPES,
+    STAT_INTERNAL_ERRORS,
+    STAT_COUNT_
+};
+
+extern const struct stat_desc stat_table[STAT_COUNT_];
+
+void stat_add(enum stat_id id, int64_t n);
+
+static inline void stat_inc(enum stat_id id)
+{
+    stat_add(id, 1);
+}
+
+/* Sum over all threads, of a moment. */
+int64_t stat_sum(enum stat_id id);
+
+#endif
