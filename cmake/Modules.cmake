@@ -2,8 +2,8 @@
 # Every module is compiled with MODULE_NAME (log prefix) and MODULE_ID (allocation counters, base/mem.h).
 set(MODULE_VENDOR_base m)
 set(MODULE_VENDOR_export z protobuf-c)
+set(MODULE_VENDOR_sim z)
 set(MODULE_VENDOR_daemon yaml)
-set(MODULE_VENDOR_api jansson)
 
 # module_protos(): compiles src/<module>/*.proto into the build directory and adds the result to the module's
 # library. Generated code is not held to our warnings.

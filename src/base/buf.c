@@ -86,7 +86,7 @@ void buf_commit(struct buf *b, size_t n)
     b->_len += n;
 }
 
-int buf_append(struct buf *b, struct span s)
+int buf_append_grow(struct buf *b, struct span s)
 {
     char *p;
     int r = buf_reserve(b, s.n, &p);

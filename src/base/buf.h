@@ -27,7 +27,17 @@ struct buf {
 void buf_init(struct buf *b, size_t max_bytes);
 void buf_done(struct buf *b); /* frees; b is as after buf_init */
 
-int buf_append(struct buf *b, struct span s) WARN_UNUSED;
+int buf_append_grow(struct buf *b, struct span s) WARN_UNUSED; /* buf_append's way without room */
+
+static inline int WARN_UNUSED buf_append(struct buf *b, struct span s)
+{
+    if (UNLIKELY(s.n == 0 || s.n > b->_cap - b->_off - b->_len))
+        return buf_append_grow(b, s);
+    memcpy(b->_p + b->_off + b->_len, s.p, s.n);
+    b->_len += s.n;
+    return 0;
+}
+
 int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3) WARN_UNUSED;
 
 /*

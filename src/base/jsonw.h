@@ -30,6 +30,8 @@ void jsonw_end_object(struct jsonw *w);
 void jsonw_begin_array(struct jsonw *w);
 void jsonw_end_array(struct jsonw *w);
 void jsonw_key(struct jsonw *w, const char *key); /* key: plain ASCII, not escaped */
+/* The same from a text that has quotes and colon already: `"key":`. */
+void jsonw_quoted_key(struct jsonw *w, struct span quoted);
 
 void jsonw_str(struct jsonw *w, struct span s);
 void jsonw_cstr(struct jsonw *w, const char *s);

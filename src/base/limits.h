@@ -23,7 +23,7 @@
 
 /* Part of a request body that is held, planned on and can be sent again (config). */
 #define LIMIT_REQUEST_WINDOW_BYTES (1 * MIB)
-/* Largest request body accepted: 28 MiB image prompts exist (field lesson C62) (config). */
+/* Largest request body accepted: 28 MiB image prompts exist (config). */
 #define LIMIT_REQUEST_BODY_BYTES (64 * MIB)
 /* Bytes waiting for one slow peer before reading from the other side pauses. */
 #define LIMIT_SEND_HIGH_BYTES (64 * KIB)

@@ -274,17 +274,29 @@ size_t num_format_double(double v, char *dst)
     return (size_t)n;
 }
 
+/* "00" to "99": two digits for one division. */
+static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
+                                  "25262728293031323334353637383940414243444546474849"
+                                  "50515253545556575859606162636465666768697071727374"
+                                  "75767778798081828384858687888990919293949596979899";
+
 size_t num_format_u64(uint64_t v, char *dst)
 {
-    char reversed[20]; /* 2^64 - 1 has 20 digits */
-    size_t n = 0;
-    do {
-        reversed[n++] = (char)('0' + v % 10);
-        v /= 10;
-    } while (v > 0);
-    for (size_t i = 0; i < n; i++)
-        dst[i] = reversed[n - 1 - i];
-    return n;
+    char text[20]; /* 2^64 - 1 has 20 digits; filled from the end */
+    size_t at = sizeof(text);
+    while (v >= 100) {
+        at -= 2;
+        memcpy(text + at, digit_pairs + 2 * (v % 100), 2);
+        v /= 100;
+    }
+    if (v >= 10) {
+        at -= 2;
+        memcpy(text + at, digit_pairs + 2 * v, 2);
+    } else {
+        text[--at] = (char)('0' + v);
+    }
+    memcpy(dst, text + at, sizeof(text) - at);
+    return sizeof(text) - at;
 }
 
 size_t num_format_i64(int64_t v, char *dst)
@@ -293,4 +305,14 @@ size_t num_format_i64(int64_t v, char *dst)
         return num_format_u64((uint64_t)v, dst);
     dst[0] = '-';
     return 1 + num_format_u64(-(uint64_t)v, dst + 1); /* unsigned: INT64_MIN negates too */
+}
+
+void num_format_padded(uint64_t v, int width, char *dst)
+{
+    for (; width >= 2; width -= 2) {
+        memcpy(dst + width - 2, digit_pairs + 2 * (v % 100), 2);
+        v /= 100;
+    }
+    if (width == 1)
+        dst[0] = (char)('0' + v % 10);
 }

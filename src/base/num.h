@@ -32,4 +32,7 @@ size_t num_format_double(double v, char *dst);
 size_t num_format_u64(uint64_t v, char *dst);
 size_t num_format_i64(int64_t v, char *dst);
 
+/* Exactly `width` decimal digits of v, zeros in front; v < 10^width. Not terminated. */
+void num_format_padded(uint64_t v, int width, char *dst);
+
 #endif

@@ -13,12 +13,10 @@ static unsigned char ascii_lower(char c)
     return u >= 'A' && u <= 'Z' ? (unsigned char)(u + ('a' - 'A')) : u;
 }
 
-bool span_eq_nocase(struct span a, struct span b)
+bool span_eq_nocase_n(const char *a, const char *b, size_t n)
 {
-    if (a.n != b.n)
-        return false;
-    for (size_t i = 0; i < a.n; i++) {
-        if (ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
+    for (size_t i = 0; i < n; i++) {
+        if (ascii_lower(a[i]) != ascii_lower(b[i]))
             return false;
     }
     return true;

@@ -64,7 +64,11 @@ static inline bool span_starts_with(struct span s, struct span prefix)
 }
 
 /* ASCII case-insensitive comparison (header names, tokens). */
-bool span_eq_nocase(struct span a, struct span b);
+bool span_eq_nocase_n(const char *a, const char *b, size_t n);
+static inline bool span_eq_nocase(struct span a, struct span b)
+{
+    return a.n == b.n && span_eq_nocase_n(a.p, b.p, a.n);
+}
 
 /* Without leading and trailing spaces and tabs. */
 struct span span_trim(struct span s);

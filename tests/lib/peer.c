@@ -44,9 +44,8 @@ void peer_adopt(struct peer *p, int fd)
 
 void peer_connect(struct peer *p, uint16_t port)
 {
-    struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-                             .sin_port = htons(port)};
+    struct sockaddr_in to = {
+        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
@@ -92,7 +91,7 @@ static bool read_once(struct peer *p, size_t max)
 
 void peer_read_some(struct peer *p, size_t max)
 {
-    if (p->fd >= 0 && !peer_is_gone(p))
+    if (p->fd >= 0 && max > 0 && !peer_is_gone(p))
         (void)read_once(p, max);
 }
 
@@ -190,8 +189,7 @@ void peer_done(struct peer *p)
 void peer_buffers(int fd, int send_bytes, int receive_bytes)
 {
     if (send_bytes > 0)
-        assert_int_equal(
-            setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes)), 0);
+        assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof(send_bytes)), 0);
     if (receive_bytes > 0)
         assert_int_equal(
             setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive_bytes, sizeof(receive_bytes)), 0);

@@ -26,23 +26,23 @@ struct peer {
 int peer_listen(uint16_t *ret_port);
 int peer_listen_backlog(uint16_t *ret_port, int backlog);
 
-void peer_adopt(struct peer *p, int fd);                /* fd becomes non-blocking */
-void peer_connect(struct peer *p, uint16_t port);       /* to 127.0.0.1, connected on return */
-bool peer_accept(struct peer *p, int listen_fd);        /* false: nobody there yet */
-void peer_read(struct peer *p);                         /* all there is; none when closed */
-void peer_read_some(struct peer *p, size_t max);        /* a slow reader */
-size_t peer_write(struct peer *p, struct span s);       /* what the kernel takes */
-void peer_send(struct peer *p, const char *text);       /* all of it, or the test fails */
+void peer_adopt(struct peer *p, int fd);          /* fd becomes non-blocking */
+void peer_connect(struct peer *p, uint16_t port); /* to 127.0.0.1, connected on return */
+bool peer_accept(struct peer *p, int listen_fd);  /* false: nobody there yet */
+void peer_read(struct peer *p);                   /* all there is; none when closed */
+void peer_read_some(struct peer *p, size_t max);  /* a slow reader */
+size_t peer_write(struct peer *p, struct span s); /* what the kernel takes */
+void peer_send(struct peer *p, const char *text); /* all of it, or the test fails */
 struct span peer_got(const struct peer *p);
-bool peer_has(const struct peer *p, const char *text);  /* somewhere in what it got */
-bool peer_is(const struct peer *p, const char *text);   /* exactly that */
+bool peer_has(const struct peer *p, const char *text); /* somewhere in what it got */
+bool peer_is(const struct peer *p, const char *text);  /* exactly that */
 size_t peer_count(const struct peer *p, const char *text);
-bool peer_is_gone(const struct peer *p);                /* FIN or error seen */
-void peer_forget(struct peer *p);                       /* what it got so far */
-void peer_fin(struct peer *p);                          /* half-close */
+bool peer_is_gone(const struct peer *p); /* FIN or error seen */
+void peer_forget(struct peer *p);        /* what it got so far */
+void peer_fin(struct peer *p);           /* half-close */
 void peer_close(struct peer *p);
-void peer_reset(struct peer *p);                        /* closes with RST */
-void peer_done(struct peer *p);                         /* closes and frees; twice is fine */
+void peer_reset(struct peer *p);                              /* closes with RST */
+void peer_done(struct peer *p);                               /* closes and frees; twice is fine */
 void peer_buffers(int fd, int send_bytes, int receive_bytes); /* 0: as it is */
 
 int fd_count(void); /* descriptors open in this process */
