@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * record/record_json, record_fields, record_markdown: exact decimals, null and absent, flags,
+ * times.
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/limits.h"
+#include "base/mem.h"
+#include "memfail.h"
+#include "record/record.h"
+
+static struct buf out;
+
+static const char *json_of(const struct record *r)
+{
+    static char text[16384];
+    buf_init(&out, MIB);
+    assert_int_equal(record_to_json(r, &out), 0);
+    (void)span_copy(buf_span(&out), text, sizeof(text));
+    buf_done(&out);
+    return text;
+}
+
+static void assert_has(const char *json, const char *part)
+{
+    if (!strstr(json, part))
+        fail_msg("%s is not in %s", part, json);
+}
+
+static void assert_has_not(const char *json, const char *part)
+{
+    if (strstr(json, part))
+        fail_msg("%s is in %s", part, json);
+}
+
+static struct record sample(void)
+{
+    struct record r;
+    record_init(&r);
+    memcpy(r.request_id, "req-1", 6);
+    r.endpoint = "chat_completions";
+    r.dialect = "openai-chat";
+    r.is_stream = true;
+    r.status = 200;
+    r.started_at.us = INT64_C(1709164799123456); /* 2024-02-28T23:59:59.123456Z */
+    r.ttft_ns = 12345678;
+    r.e2e_ns = INT64_C(86400000000001);
+    r.stage_ns[STAGE_QUEUE] = 7;
+    r.flags = RECORD_COALESCED | RECORD_ESTIMATED;
+    r.output_kinds = OUTPUT_TEXT | OUTPUT_TOOL_ARGS;
+    r.prompt_tokens = 10;
+    r.raw_cached_tokens = -1;
+    r.timing.tokens_per_event = 1.25;
+    return r;
+}
+
+static void durations_are_exact_milliseconds(void **state)
+{
+    (void)state;
+    struct record r = sample();
+    const char *json = json_of(&r);
+    assert_has(json, "\"ttft_ms\":12.345678,");
+    assert_has(json, "\"e2e_ms\":86400000.000001,"); /* a double would have lost the last digit */
+    assert_has(json, "\"stage_queue_ms\":0.000007");
+    assert_has(json, "{\"schema_version\":1,\"started_at\":\"2024-02-28T23:59:59.123456Z\"");
+}
+
+static void unknown_is_null_or_absent_never_a_number(void **state)
+{
+    (void)state;
+    struct record r = sample();
+    r.ttft_ns = -1;
+    const char *json = json_of(&r);
+    assert_has(json, "\"ttft_ms\":null");
+    assert_has(json, "\"completion_tokens\":null");
+    assert_has(json, "\"upstream\":null");
+    assert_has_not(json, "stage_wait_ms");
+    assert_has_not(json, "cached_tokens\":null");
+    assert_has_not(json, "raw_prompt_tokens");
+    assert_has_not(json, ":-9223372036854775808");
+    assert_has(json, "\"raw_cached_tokens\":-1"); /* reported so */
+    assert_has(json, "\"prompt_tokens\":10");
+}
+
+static void flags_and_names(void **state)
+{
+    (void)state;
+    struct record r = sample();
+    const char *json = json_of(&r);
+    assert_has(json, "\"flags\":[\"coalesced\",\"estimated\"]");
+    assert_has(json, "\"output_kinds\":[\"text\",\"tool_args\"]");
+    assert_has(json, "\"outcome\":\"ok\"");
+    assert_has(json, "\"usage_source\":\"none\"");
+    assert_has(json, "\"tokens_per_event\":1.25");
+    assert_has(json, "\"is_stream\":true");
+    r.flags = 0;
+    assert_has(json_of(&r), "\"flags\":[]");
+}
+
+/* Fields about the stream are not written for an answer that was none. */
+static void non_streams_have_no_stream_fields(void **state)
+{
+    (void)state;
+    struct record r = sample();
+    r.is_stream = false;
+    const char *json = json_of(&r);
+    assert_has_not(json, "n_events");
+    assert_has_not(json, "tpot_status");
+    assert_has(json, "\"ttft_ms\"");
+}
+
+static void times_are_rfc_3339(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t us;
+        const char *want;
+    } rows[] = {
+        {1, "1970-01-01T00:00:00.000001Z"},
+        {INT64_C(951782400000000), "2000-02-29T00:00:00.000000Z"},
+        {INT64_C(4102444799999999), "2099-12-31T23:59:59.999999Z"},
+        {INT64_C(1735689600000000), "2025-01-01T00:00:00.000000Z"},
+        {-1, "1969-12-31T23:59:59.999999Z"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct record r = sample();
+        r.started_at.us = rows[i].us;
+        assert_has(json_of(&r), rows[i].want);
+    }
+}
+
+/* A peer's text can be anything; the line stays one line of valid JSON. */
+static void text_is_escaped(void **state)
+{
+    (void)state;
+    struct record r = sample();
+    memcpy(r.model_requested, "a\"b\n\xff", 6);
+    const char *json = json_of(&r);
+    assert_has(json, "\"model\":\"a\\\"b\\n\xef\xbf\xbd\"");
+    assert_null(strchr(json, '\n'));
+}
+
+static void table_is_consistent(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < record_n_fields; i++) {
+        const struct record_field *f = &record_fields[i];
+        assert_true(f->offset + f->size <= sizeof(struct record));
+        assert_true(f->help[0] != '\0' && f->group[0] != '\0');
+        bool is_time = f->type == RECORD_DURATION;
+        size_t n = strlen(f->name);
+        assert_row(f->name, is_time == (n > 3 && strcmp(f->name + n - 3, "_ms") == 0));
+        assert_row(f->name, is_time == (strcmp(f->unit, "ms") == 0));
+        bool is_named = f->type == RECORD_ENUM || f->type == RECORD_FLAGS;
+        assert_row(f->name, is_named == (f->enum_name != NULL));
+        char quoted[96];
+        (void)snprintf(quoted, sizeof(quoted), "\"%s\":", f->name);
+        assert_span_equal(f->name, f->json_key, span_cstr(quoted));
+        for (size_t k = 0; k < i; k++)
+            assert_row(f->name, strcmp(f->name, record_fields[k].name) != 0);
+    }
+    for (int s = 0; s < STAGE_COUNT_; s++) {
+        char name[64];
+        int n_found = 0;
+        (void)snprintf(name, sizeof(name), "stage_%s_ms", stage_name((enum stage)s));
+        for (size_t i = 0; i < record_n_fields; i++)
+            n_found += strcmp(record_fields[i].name, name) == 0 &&
+                       record_fields[i].offset ==
+                           offsetof(struct record, stage_ns) + (size_t)s * sizeof(int64_t);
+        assert_row(name, n_found == 1);
+    }
+}
+
+static void markdown_names_every_field(void **state)
+{
+    (void)state;
+    buf_init(&out, MIB);
+    assert_int_equal(record_to_markdown(&out), 0);
+    for (size_t i = 0; i < record_n_fields; i++) {
+        char cell[96];
+        (void)snprintf(cell, sizeof(cell), "| `%s` |", record_fields[i].name);
+        assert_row(cell, span_find(buf_span(&out), span_cstr(cell)) < buf_len(&out));
+    }
+    buf_done(&out);
+}
+
+static int try_both(void *ctx)
+{
+    const struct record *r = ctx;
+    struct buf b;
+    buf_init(&b, MIB);
+    int error = record_to_json(r, &b);
+    if (error < 0)
+        assert_int_equal(buf_len(&b), 0);
+    if (error == 0) {
+        size_t n = buf_len(&b);
+        error = record_to_markdown(&b);
+        if (error < 0)
+            assert_int_equal(buf_len(&b), n);
+    }
+    buf_done(&b);
+    return error;
+}
+
+static void failed_allocations_leave_the_buffer(void **state)
+{
+    (void)state;
+    struct record r = sample();
+    assert_true(memfail_each(try_both, &r) > 0);
+    struct buf small;
+    buf_init(&small, 100);
+    assert_int_equal(record_to_json(&r, &small), -EMSGSIZE);
+    assert_int_equal(buf_len(&small), 0);
+    assert_int_equal(record_to_markdown(&small), -EMSGSIZE);
+    assert_int_equal(buf_len(&small), 0);
+    buf_done(&small);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(durations_are_exact_milliseconds),
+        cmocka_unit_test(unknown_is_null_or_absent_never_a_number),
+        cmocka_unit_test(flags_and_names),
+        cmocka_unit_test(non_streams_have_no_stream_fields),
+        cmocka_unit_test(times_are_rfc_3339),
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(table_is_consistent),
+        cmocka_unit_test(markdown_names_every_field),
+        cmocka_unit_test(failed_allocations_leave_the_buffer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
