@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect/openai_keys.h - the member names that the OpenAI dialects look at. Private to dialect/.
+ */
+#ifndef DIALECT_OPENAI_KEYS_H
+#define DIALECT_OPENAI_KEYS_H
+
+#include "base/span.h"
+
+enum openai_key {
+    KEY_OTHER, /* any other name */
+    KEY_ARGUMENTS,
+    KEY_AUDIO,
+    KEY_CACHE_CREATION_TOKENS,
+    KEY_CACHE_READ_INPUT_TOKENS,
+    KEY_CACHE_WRITE_TOKENS,
+    KEY_CACHED_TOKENS,
+    KEY_CHOICES,
+    KEY_CODE,
+    KEY_COMPLETION_TOKENS,
+    KEY_COMPLETION_TOKENS_DETAILS,
+    KEY_CONTENT,
+    KEY_CUSTOM,
+    KEY_DATA,
+    KEY_DELTA,
+    KEY_ERROR,
+    KEY_FINISH_REASON,
+    KEY_FUNCTION,
+    KEY_FUNCTION_CALL,
+    KEY_IMAGES,
+    KEY_INCLUDE_USAGE,
+    KEY_INDEX,
+    KEY_INPUT,
+    KEY_INPUT_TOKENS_DETAILS,
+    KEY_MAX_COMPLETION_TOKENS,
+    KEY_MAX_TOKENS,
+    KEY_MESSAGES,
+    KEY_MODEL,
+    KEY_N,
+    KEY_NAME,
+    KEY_OBJECT,
+    KEY_PROMPT,
+    KEY_PROMPT_CACHE_HIT_TOKENS,
+    KEY_PROMPT_TOKENS,
+    KEY_PROMPT_TOKENS_DETAILS,
+    KEY_REASONING,
+    KEY_REASONING_CONTENT,
+    KEY_REASONING_DETAILS,
+    KEY_REASONING_OPAQUE,
+    KEY_REASONING_TEXT,
+    KEY_REASONING_TOKENS,
+    KEY_REFUSAL,
+    KEY_SIGNATURE,
+    KEY_STREAM,
+    KEY_STREAM_OPTIONS,
+    KEY_SUMMARY,
+    KEY_TEXT,
+    KEY_THINKING,
+    KEY_THINKING_BLOCKS,
+    KEY_TOOL_CALLS,
+    KEY_TOTAL_TOKENS,
+    KEY_TRANSCRIPT,
+    KEY_TYPE,
+    KEY_USAGE,
+    KEY_X_GROQ,
+};
+
+/* Which name a raw key is, escapes resolved ("mod\u0065l" is KEY_MODEL). */
+enum openai_key openai_key_of(struct span raw);
+
+#endif

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect/openai_request.c - request inspection, the include_usage edit, refusal bodies.
+ *
+ * What a request asks for is read as its server will read it: of keys that stand twice the last
+ * one counts, and a key may be written with escapes. The edit touches nothing but the one value.
+ */
+#include "base/jsonw.h"
+#include "dialect/openai_common.h"
+
+static void take_positive(struct json *j, int64_t *ret)
+{
+    struct json_value v;
+    int64_t n;
+    if (openai_take_whole(j, &v) && json_i64(&v, &n) && n > 0)
+        *ret = n;
+}
+
+static void take_model(struct json *j, struct dialect_request *ret)
+{
+    struct json_value v;
+    if (!openai_take_whole(j, &v))
+        return;
+    ret->model[0] = '\0';
+    if (v.type == JSON_STRING)
+        (void)json_unescape(v.raw, ret->model, sizeof(ret->model));
+}
+
+static void take_flag(struct json *j, bool *ret)
+{
+    struct json_value v;
+    if (openai_take_whole(j, &v))
+        *ret = v.type == JSON_BOOL && v.is_true;
+}
+
+static void take_stream_options(struct json *j, struct dialect_request *ret)
+{
+    struct span key;
+    if (openai_enter_object(j)) {
+        ret->has_include_usage = false;
+        while (json_key(j, &key)) {
+            if (openai_key_of(key) == KEY_INCLUDE_USAGE)
+                take_flag(j, &ret->has_include_usage);
+            else
+                (void)json_skip(j); /* the status is sticky */
+        }
+    } else if (json_status(j) == JSON_OK) {
+        ret->has_include_usage = false;
+    }
+}
+
+/* Passes over the value that is the prompt and adds its size, as far as the window shows it. */
+static void take_prompt(struct json *j, size_t window_bytes, struct dialect_request *ret)
+{
+    size_t before = json_offset(j);
+    size_t after = json_skip(j) ? json_offset(j) : window_bytes;
+    ret->prompt_bytes += (int64_t)(after - before);
+}
+
+static void take_request_member(struct json *j, struct span raw, struct span window,
+                                struct dialect_request *ret)
+{
+    switch (openai_key_of(raw)) {
+    case KEY_STREAM:
+        take_flag(j, &ret->is_stream);
+        break;
+    case KEY_STREAM_OPTIONS:
+        take_stream_options(j, ret);
+        break;
+    case KEY_N:
+        take_positive(j, &ret->n);
+        break;
+    case KEY_MESSAGES:
+    case KEY_PROMPT:
+    case KEY_INPUT:
+        take_prompt(j, window.n, ret);
+        break;
+    default:
+        (void)json_skip(j); /* the status is sticky */
+        break;
+    }
+}
+
+void openai_inspect(struct span window, bool is_complete, struct dialect_request *ret)
+{
+    struct json j;
+    struct span raw;
+    int n_models = 0;
+    int64_t max_completion = -1;
+
+    *ret = (struct dialect_request){.is_complete = is_complete, .max_tokens = -1, .n = 1};
+    json_init(&j, window);
+    if (!openai_enter_object(&j))
+        return;
+    while (json_key(&j, &raw)) {
+        switch (openai_key_of(raw)) {
+        case KEY_MODEL:
+            ret->is_duplicate_model = n_models++ > 0 || raw.n > strlen("model");
+            take_model(&j, ret);
+            break;
+        case KEY_MAX_TOKENS:
+            take_positive(&j, &ret->max_tokens);
+            break;
+        case KEY_MAX_COMPLETION_TOKENS:
+            take_positive(&j, &max_completion);
+            break;
+        default:
+            take_request_member(&j, raw, window, ret);
+            break;
+        }
+    }
+    if (max_completion > 0)
+        ret->max_tokens = max_completion;
+    ret->is_json = is_complete ? json_is_done(&j) : json_status(&j) != JSON_ERROR;
+}
+
+/* Where the edit has to go: the last stream_options and the last include_usage in it. */
+struct usage_place {
+    struct span window;
+    size_t object_at;          /* behind the request's opening brace */
+    bool has_options;          /* stream_options is there */
+    struct json_value options; /* its value */
+    bool is_options_empty;
+    bool has_include;  /* include_usage is in it */
+    size_t include_at; /* its value, whatever that is */
+    size_t include_bytes;
+};
+
+static void find_include(struct json *j, struct usage_place *ret)
+{
+    struct span key;
+    ret->is_options_empty = true;
+    ret->has_include = false;
+    while (json_key(j, &key)) {
+        struct json_value v;
+        ret->is_options_empty = false;
+        if (openai_key_of(key) != KEY_INCLUDE_USAGE) {
+            (void)json_skip(j); /* the status is sticky */
+            continue;
+        }
+        ret->has_include = openai_take_whole(j, &v);
+        if (!ret->has_include)
+            return;
+        /* A container's span runs to the end of the input, a string's leaves out the quotes: the
+         * reader stands behind the value now. */
+        ret->include_at = (size_t)(v.raw.p - ret->window.p) - (v.type == JSON_STRING);
+        ret->include_bytes = json_offset(j) - ret->include_at;
+    }
+}
+
+static bool find_place(struct span window, struct usage_place *ret)
+{
+    struct json j;
+    struct json_value v;
+    struct span key;
+    *ret = (struct usage_place){.window = window};
+    json_init(&j, window);
+    if (!json_next(&j, &v) || v.type != JSON_OBJECT)
+        return false;
+    ret->object_at = (size_t)(v.raw.p + 1 - window.p);
+    while (json_key(&j, &key)) {
+        if (openai_key_of(key) != KEY_STREAM_OPTIONS) {
+            (void)json_skip(&j); /* the status is sticky */
+            continue;
+        }
+        if (!json_next(&j, &ret->options))
+            return false;
+        ret->has_options = true;
+        ret->has_include = false;
+        if (ret->options.type == JSON_OBJECT)
+            find_include(&j, ret);
+        else if (ret->options.type == JSON_ARRAY && !json_leave(&j))
+            return false;
+    }
+    return json_is_done(&j);
+}
+
+bool openai_add_include_usage(struct span window, const struct dialect_request *req,
+                              struct dialect_edit *ret)
+{
+    struct usage_place place;
+    if (!req->is_complete || !req->is_json || !req->is_stream || req->has_include_usage)
+        return false;
+    if (!find_place(window, &place))
+        return false;
+    struct dialect_edit e = {.at = place.object_at};
+    if (!place.has_options) {
+        /* "stream" is there, so a member follows and the comma is right. */
+        e.insert = SPAN("\"stream_options\":{\"include_usage\":true},");
+    } else if (place.options.type == JSON_NULL) {
+        e.at = (size_t)(place.options.raw.p - window.p);
+        e.remove = place.options.raw.n;
+        e.insert = SPAN("{\"include_usage\":true}");
+    } else if (place.options.type != JSON_OBJECT) {
+        return false; /* the client's own mistake: the upstream shall tell it */
+    } else if (place.has_include) {
+        e.at = place.include_at;
+        e.remove = place.include_bytes;
+        e.insert = SPAN("true");
+    } else {
+        e.at = (size_t)(place.options.raw.p + 1 - window.p);
+        e.insert = place.is_options_empty ? SPAN("\"include_usage\":true")
+                                          : SPAN("\"include_usage\":true,");
+    }
+    *ret = e;
+    return true;
+}
+
+/* --- refusals --- */
+
+struct refusal_row {
+    int status;
+    const char *type;
+    const char *code;
+};
+
+static const struct refusal_row refusals[REFUSAL_COUNT_] = {
+    [REFUSAL_BAD_REQUEST] = {400, "invalid_request_error", "bad_request"},
+    [REFUSAL_UNAUTHORIZED] = {401, "authentication_error", "invalid_api_key"},
+    [REFUSAL_FORBIDDEN] = {403, "permission_error", "forbidden"},
+    [REFUSAL_NOT_FOUND] = {404, "invalid_request_error", "not_found"},
+    [REFUSAL_REQUEST_TIMEOUT] = {408, "invalid_request_error", "request_timeout"},
+    [REFUSAL_BODY_TOO_LARGE] = {413, "invalid_request_error", "request_too_large"},
+    [REFUSAL_TOO_MANY] = {429, "rate_limit_error", "queue_full"},
+    [REFUSAL_INTERNAL] = {500, "server_error", "internal_error"},
+    [REFUSAL_CONNECT_FAILED] = {502, "upstream_error", "connect_failed"},
+    [REFUSAL_BAD_RESPONSE] = {502, "upstream_error", "bad_response"},
+    [REFUSAL_UPSTREAM_CUT] = {502, "upstream_error", "upstream_cut"},
+    [REFUSAL_DRAINING] = {503, "server_error", "shutting_down"},
+    [REFUSAL_TIMEOUT] = {504, "upstream_error", "upstream_timeout"},
+};
+
+static const struct refusal_row *refusal_row(enum dialect_refusal r)
+{
+    return &refusals[(unsigned)r < REFUSAL_COUNT_ ? r : REFUSAL_INTERNAL];
+}
+
+int dialect_refusal_status(enum dialect_refusal r)
+{
+    return refusal_row(r)->status;
+}
+
+int openai_refusal_body(enum dialect_refusal r, const char *message, struct buf *ret_body)
+{
+    const struct refusal_row *row = refusal_row(r);
+    size_t n_before = buf_len(ret_body);
+    struct jsonw w;
+    jsonw_init(&w, ret_body);
+    jsonw_begin_object(&w);
+    jsonw_key(&w, "error");
+    jsonw_begin_object(&w);
+    jsonw_key(&w, "message");
+    jsonw_cstr(&w, message ? message : row->code);
+    jsonw_key(&w, "type");
+    jsonw_cstr(&w, row->type);
+    jsonw_key(&w, "param");
+    jsonw_null(&w);
+    jsonw_key(&w, "code");
+    jsonw_cstr(&w, row->code);
+    jsonw_end_object(&w);
+    jsonw_end_object(&w);
+    if (jsonw_error(&w) < 0)
+        buf_truncate(ret_body, n_before);
+    return jsonw_error(&w);
+}

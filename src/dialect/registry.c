@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect/registry.c - which dialects there are, and which path speaks which.
+ *
+ * Paths are matched from their end: gateways and clouds put anything in front (/v1, /openai/v1,
+ * /openai/deployments/NAME), and what follows the last known segment is an id.
+ */
+#include "dialect/dialect.h"
+#include "dialect/openai_common.h"
+
+static const struct dialect *const dialects[] = {
+    &dialect_openai_chat,
+    &dialect_openai_completions,
+    &dialect_openai_embeddings,
+};
+
+const struct dialect *dialect_at(size_t i)
+{
+    return i < ARRAY_LEN(dialects) ? dialects[i] : NULL;
+}
+
+const struct dialect *dialect_by_name(struct span name)
+{
+    for (size_t i = 0; i < ARRAY_LEN(dialects); i++) {
+        if (span_eq(span_cstr(dialects[i]->name), name))
+            return dialects[i];
+    }
+    return NULL;
+}
+
+enum endpoint {
+    ENDPOINT_CHAT_COMPLETIONS,
+    ENDPOINT_COMPLETIONS,
+    ENDPOINT_EMBEDDINGS,
+    ENDPOINT_RESPONSES,
+    ENDPOINT_COUNT_TOKENS,
+    ENDPOINT_MESSAGES,
+    ENDPOINT_OLLAMA_CHAT,
+    ENDPOINT_OLLAMA_GENERATE,
+    ENDPOINT_OLLAMA_EMBED,
+    ENDPOINT_GENERATE_CONTENT,
+    ENDPOINT_STREAM_GENERATE_CONTENT,
+    ENDPOINT_RERANK,
+    ENDPOINT_MODERATIONS,
+    ENDPOINT_TRANSCRIPTIONS,
+    ENDPOINT_SPEECH,
+    ENDPOINT_IMAGES,
+    ENDPOINT_TOKENIZE,
+    ENDPOINT_MODELS,
+    ENDPOINT_HEALTH,
+    ENDPOINT_METRICS,
+    ENDPOINT_OTHER,
+    ENDPOINT_COUNT_,
+};
+
+static const struct dialect_endpoint endpoints[ENDPOINT_COUNT_] = {
+    [ENDPOINT_CHAT_COMPLETIONS] = {"chat_completions", &dialect_openai_chat},
+    [ENDPOINT_COMPLETIONS] = {"completions", &dialect_openai_completions},
+    [ENDPOINT_EMBEDDINGS] = {"embeddings", &dialect_openai_embeddings},
+    [ENDPOINT_RESPONSES] = {"responses", NULL},
+    [ENDPOINT_COUNT_TOKENS] = {"count_tokens", NULL},
+    [ENDPOINT_MESSAGES] = {"messages", NULL},
+    [ENDPOINT_OLLAMA_CHAT] = {"ollama_chat", NULL},
+    [ENDPOINT_OLLAMA_GENERATE] = {"ollama_generate", NULL},
+    [ENDPOINT_OLLAMA_EMBED] = {"ollama_embed", NULL},
+    [ENDPOINT_GENERATE_CONTENT] = {"generate_content", NULL},
+    [ENDPOINT_STREAM_GENERATE_CONTENT] = {"stream_generate_content", NULL},
+    [ENDPOINT_RERANK] = {"rerank", NULL},
+    [ENDPOINT_MODERATIONS] = {"moderations", NULL},
+    [ENDPOINT_TRANSCRIPTIONS] = {"audio_transcriptions", NULL},
+    [ENDPOINT_SPEECH] = {"audio_speech", NULL},
+    [ENDPOINT_IMAGES] = {"images", NULL},
+    [ENDPOINT_TOKENIZE] = {"tokenize", NULL},
+    [ENDPOINT_MODELS] = {"models", NULL},
+    [ENDPOINT_HEALTH] = {"health", NULL},
+    [ENDPOINT_METRICS] = {"metrics", NULL},
+    [ENDPOINT_OTHER] = {"other", NULL},
+};
+
+struct route {
+    struct span suffix;
+    const char *method; /* NULL: GET or HEAD */
+    enum endpoint endpoint;
+    bool may_have_id; /* one more segment may follow */
+};
+
+/* Longer suffixes stand before those that they end with. */
+static const struct route routes[] = {
+    {SPAN_INIT("/chat/completions"), "POST", ENDPOINT_CHAT_COMPLETIONS, false},
+    {SPAN_INIT("/completions"), "POST", ENDPOINT_COMPLETIONS, false},
+    {SPAN_INIT("/embeddings"), "POST", ENDPOINT_EMBEDDINGS, false},
+    {SPAN_INIT("/responses"), "POST", ENDPOINT_RESPONSES, false},
+    {SPAN_INIT("/messages/count_tokens"), "POST", ENDPOINT_COUNT_TOKENS, false},
+    {SPAN_INIT("/v1/messages"), "POST", ENDPOINT_MESSAGES, false},
+    {SPAN_INIT("/api/chat"), "POST", ENDPOINT_OLLAMA_CHAT, false},
+    {SPAN_INIT("/api/generate"), "POST", ENDPOINT_OLLAMA_GENERATE, false},
+    {SPAN_INIT("/api/embed"), "POST", ENDPOINT_OLLAMA_EMBED, false},
+    {SPAN_INIT(":generateContent"), "POST", ENDPOINT_GENERATE_CONTENT, false},
+    {SPAN_INIT(":streamGenerateContent"), "POST", ENDPOINT_STREAM_GENERATE_CONTENT, false},
+    {SPAN_INIT("/rerank"), "POST", ENDPOINT_RERANK, false},
+    {SPAN_INIT("/moderations"), "POST", ENDPOINT_MODERATIONS, false},
+    {SPAN_INIT("/audio/transcriptions"), "POST", ENDPOINT_TRANSCRIPTIONS, false},
+    {SPAN_INIT("/audio/speech"), "POST", ENDPOINT_SPEECH, false},
+    {SPAN_INIT("/images/generations"), "POST", ENDPOINT_IMAGES, false},
+    {SPAN_INIT("/tokenize"), "POST", ENDPOINT_TOKENIZE, false},
+    {SPAN_INIT("/models"), NULL, ENDPOINT_MODELS, true},
+    {SPAN_INIT("/api/tags"), NULL, ENDPOINT_MODELS, false},
+    {SPAN_INIT("/health"), NULL, ENDPOINT_HEALTH, false},
+    {SPAN_INIT("/healthz"), NULL, ENDPOINT_HEALTH, false},
+    {SPAN_INIT("/ping"), NULL, ENDPOINT_HEALTH, false},
+    {SPAN_INIT("/metrics"), NULL, ENDPOINT_METRICS, false},
+};
+
+static bool ends_with(struct span s, struct span suffix)
+{
+    return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
+}
+
+/* The path of a request target: no query, no scheme and authority, no slash at its end. */
+static struct span path_of(struct span target)
+{
+    struct span path = {target.p, span_find_char(target, '?')};
+    if (path.n > 0 && path.p[0] != '/') {
+        size_t authority = span_find(path, SPAN("://"));
+        path = span_from(path, authority + 3);
+        path = span_from(path, span_find_char(path, '/'));
+    }
+    while (path.n > 1 && path.p[path.n - 1] == '/')
+        path.n--;
+    return path;
+}
+
+static struct span without_last_segment(struct span path)
+{
+    while (path.n > 0 && path.p[path.n - 1] != '/')
+        path.n--;
+    return (struct span){path.p, path.n > 0 ? path.n - 1 : 0};
+}
+
+static bool is_method(const struct route *r, struct span method)
+{
+    if (r->method)
+        return span_eq(method, span_cstr(r->method));
+    return span_eq(method, SPAN("GET")) || span_eq(method, SPAN("HEAD"));
+}
+
+const struct dialect_endpoint *dialect_endpoint(struct span method, struct span target)
+{
+    struct span path = path_of(target);
+    struct span parent = without_last_segment(path);
+    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+        const struct route *r = &routes[i];
+        bool is_path =
+            ends_with(path, r->suffix) || (r->may_have_id && ends_with(parent, r->suffix));
+        if (is_path && is_method(r, method))
+            return &endpoints[r->endpoint];
+    }
+    return &endpoints[ENDPOINT_OTHER];
+}
+
+const struct dialect_endpoint *dialect_endpoint_at(size_t i)
+{
+    return i < ENDPOINT_COUNT_ ? &endpoints[i] : NULL;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect/usage.c - from what an engine reported to what the definitions mean.
+ *
+ * Every rule here is decided by the numbers of the one answer, so that a provider that changes its
+ * convention is followed at once. All dialects so far report cached as part of prompt.
+ */
+#include "dialect/dialect.h"
+
+void dialect_answer_init(struct dialect_answer *a)
+{
+    *a = (struct dialect_answer){.usage = USAGE_NONE, .max_choice_index = -1};
+}
+
+/* A reported count, or -1; a negative one was reported and cannot be right. */
+static int64_t known(int64_t v, bool *is_anomalous)
+{
+    if (v >= 0)
+        return v;
+    *is_anomalous = *is_anomalous || v != USAGE_UNTOLD;
+    return -1;
+}
+
+/* a + b, or -1 when that is more than there can be. */
+static int64_t sum(int64_t a, int64_t b)
+{
+    int64_t r;
+    return __builtin_add_overflow(a, b, &r) ? -1 : r;
+}
+
+/* completion counts reasoning beside itself: seen from xAI, Vercel's gateway, and others. */
+static bool is_reasoning_beside(const struct dialect_tokens *t, int64_t total, bool *is_anomalous)
+{
+    if (t->reasoning <= 0 || t->completion < 0)
+        return false;
+    int64_t without = t->prompt >= 0 ? sum(t->prompt, t->completion) : -1;
+    int64_t with = without >= 0 ? sum(without, t->reasoning) : -1;
+    if (total >= 0 && total == with)
+        return true;
+    if (t->reasoning <= t->completion)
+        return false;
+    if (total >= 0 && total == without)
+        *is_anomalous = true; /* its own total says the opposite */
+    return true;
+}
+
+struct dialect_tokens dialect_normalise(const struct dialect *d, const struct usage *raw,
+                                        bool *ret_is_anomalous)
+{
+    bool is_anomalous = false;
+    struct dialect_tokens t = {
+        .prompt = known(raw->prompt, &is_anomalous),
+        .completion = known(raw->completion, &is_anomalous),
+        .cached = known(raw->cached, &is_anomalous),
+        .cache_write = known(raw->cache_write, &is_anomalous),
+        .reasoning = known(raw->reasoning, &is_anomalous),
+    };
+    (void)d; /* the dialects that exclude cached tokens from prompt come with their own rule */
+    if (t.cached >= 0 && t.prompt >= 0 && t.cached > t.prompt) {
+        t.cached = -1;
+        is_anomalous = true;
+    }
+    int64_t uncached = t.prompt - (t.cached > 0 ? t.cached : 0);
+    if (t.cache_write >= 0 && t.prompt >= 0 && t.cache_write > uncached) {
+        t.cache_write = -1;
+        is_anomalous = true;
+    }
+    if (is_reasoning_beside(&t, raw->total, &is_anomalous)) {
+        t.completion = sum(t.completion, t.reasoning);
+        is_anomalous = is_anomalous || t.completion < 0;
+    }
+    *ret_is_anomalous = is_anomalous;
+    return t;
+}

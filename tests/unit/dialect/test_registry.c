@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect/registry: paths with and without prefixes, methods, ids; the tables are whole.
+ */
+#include "harness.h"
+
+#include <string.h>
+
+#include "base/attr.h"
+#include "dialect/dialect.h"
+
+static const struct {
+    const char *method;
+    const char *target;
+    const char *label;
+    const char *dialect; /* NULL: none */
+} routes[] = {
+    {"POST", "/v1/chat/completions", "chat_completions", "openai-chat"},
+    {"POST", "/chat/completions", "chat_completions", "openai-chat"},
+    {"POST", "/openai/v1/chat/completions", "chat_completions", "openai-chat"},
+    {"POST", "/api/v1/chat/completions", "chat_completions", "openai-chat"},
+    {"POST", "/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
+     "chat_completions", "openai-chat"},
+    {"POST", "http://host:8000/v1/chat/completions", "chat_completions", "openai-chat"},
+    {"POST", "/v1/chat/completions/", "chat_completions", "openai-chat"},
+    {"GET", "/v1/chat/completions", "other", NULL},
+    {"POST", "/v1/completions", "completions", "openai-completions"},
+    {"POST", "/completions", "completions", "openai-completions"},
+    {"POST", "/v1/mycompletions", "other", NULL},
+    {"POST", "/v1/embeddings", "embeddings", "openai-embeddings"},
+    {"POST", "/v1/responses", "responses", NULL},
+    {"POST", "/v1/messages", "messages", NULL},
+    {"POST", "/v1/messages/count_tokens", "count_tokens", NULL},
+    {"POST", "/api/chat", "ollama_chat", NULL},
+    {"POST", "/v1beta/models/gemini-2.0:streamGenerateContent?alt=sse", "stream_generate_content",
+     NULL},
+    {"GET", "/v1/models", "models", NULL},
+    {"GET", "/v1/models/gpt-4o", "models", NULL},
+    {"GET", "/models", "models", NULL},
+    {"POST", "/v1/models", "other", NULL},
+    {"GET", "/health", "health", NULL},
+    {"HEAD", "/healthz", "health", NULL},
+    {"GET", "/", "other", NULL},
+    {"OPTIONS", "*", "other", NULL},
+    {"POST", "", "other", NULL},
+    {"POST", "?a/v1/completions", "other", NULL},
+    {"POST", "https://host", "other", NULL},
+};
+
+static void routes_match_from_the_end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+        const struct dialect_endpoint *e =
+            dialect_endpoint(span_cstr(routes[i].method), span_cstr(routes[i].target));
+        if (strcmp(e->label, routes[i].label) != 0)
+            fail_msg("%s %s: %s, not %s", routes[i].method, routes[i].target, e->label,
+                     routes[i].label);
+        assert_row(routes[i].target, (e->dialect != NULL) == (routes[i].dialect != NULL));
+        if (e->dialect)
+            assert_string_equal(e->dialect->name, routes[i].dialect);
+    }
+}
+
+static void tables_are_whole(void **state)
+{
+    (void)state;
+    const struct dialect_endpoint *e;
+    const char *last = "";
+    for (size_t i = 0; (e = dialect_endpoint_at(i)) != NULL; i++) {
+        assert_non_null(e->label);
+        last = e->label;
+    }
+    assert_string_equal(last, "other");
+    const struct dialect *d;
+    for (size_t i = 0; (d = dialect_at(i)) != NULL; i++) {
+        assert_ptr_equal(dialect_by_name(span_cstr(d->name)), d);
+        assert_non_null(d->inspect);
+        assert_non_null(d->event);
+        assert_non_null(d->answer);
+        assert_non_null(d->is_ended);
+        assert_non_null(d->refusal_body);
+        assert_true(d->can_include_usage == (d->add_include_usage != NULL));
+        assert_true(d->can_include_usage == (d->is_bare_usage != NULL));
+        assert_true(d->can_include_usage == (d->may_be_bare_usage != NULL));
+    }
+    assert_null(dialect_by_name(SPAN("openai")));
+    assert_null(dialect_by_name(SPAN("")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(routes_match_from_the_end),
+        cmocka_unit_test(tables_are_whole),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

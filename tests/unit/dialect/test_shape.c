@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dialect/shape.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "corpus.h"
+#include "dialect/dialect.h"
+#include "harness.h"
+#include "wire/sse.h"
+
+static const char event_a[] = "{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}";
+
+static struct span text_of(struct span data)
+{
+    size_t at = span_find(data, SPAN("Hello"));
+    return span_of(data.p + at, 5);
+}
+
+static void test_matches(void **state)
+{
+    static const struct {
+        const char *data;
+        bool expect;
+    } rows[] = {
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}", true},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"x\"}}]}", true},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"\xc3\xa9t\xc3\xa9\"}}]}", true},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"\"}}]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\\nb\"}}]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\nb\"}}]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\",\"b\":\"c\"}}]}", false},
+        {"{\"id\":\"2\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}] }", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]", false},
+        {"\"}}]}", false},
+        {"", false},
+    };
+    struct span a = span_cstr(event_a);
+    struct shape s = {0};
+    (void)state;
+    assert_false(shape_matches(&s, a)); /* nothing learned yet */
+    shape_learn(&s, a, text_of(a));
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_row(rows[i].data, shape_matches(&s, span_cstr(rows[i].data)) == rows[i].expect);
+}
+
+static void test_too_long_is_forgotten(void **state)
+{
+    char data[SHAPE_BYTES_MAX + 16];
+    struct span a = span_cstr(event_a);
+    struct shape s = {0};
+    (void)state;
+    shape_learn(&s, a, text_of(a));
+    memset(data, 'x', sizeof(data));
+    shape_learn(&s, span_of(data, sizeof(data)), span_of(data + 5, 1));
+    assert_false(shape_matches(&s, a)); /* it would be the shape of an older event */
+}
+
+/* Every event of every recording says the same with and without what was learned before it. */
+static int n_events;
+
+static void check_stream(const struct dialect *d, struct span body)
+{
+    struct dialect_answer *learning = calloc(1, sizeof(*learning));
+    struct dialect_answer *fresh = calloc(1, sizeof(*fresh));
+    struct sse_parser p;
+    struct sse_event e;
+    assert_true(learning && fresh);
+    dialect_answer_init(learning);
+    sse_init(&p, 1 << 20);
+    while (sse_next(&p, &body, &e) == SSE_EVENT) {
+        struct token_event a, b;
+        dialect_answer_init(fresh);
+        d->event(learning, e.name, e.data, &a);
+        d->event(fresh, e.name, e.data, &b);
+        assert_int_equal(a.kinds, b.kinds);
+        assert_int_equal(a.is_end, b.is_end);
+        assert_int_equal(a.is_error, b.is_error);
+        assert_int_equal(a.has_usage, b.has_usage);
+        assert_int_equal(a.has_no_choices, b.has_no_choices);
+        n_events++;
+    }
+    sse_done(&p);
+    free(learning);
+    free(fresh);
+}
+
+static void on_chat(void *ctx, const char *path, struct span body)
+{
+    (void)ctx;
+    (void)path;
+    check_stream(dialect_by_name(SPAN("openai-chat")), body);
+}
+
+static void on_completions(void *ctx, const char *path, struct span body)
+{
+    (void)ctx;
+    (void)path;
+    check_stream(dialect_by_name(SPAN("openai-completions")), body);
+}
+
+static void test_recordings(void **state)
+{
+    (void)state;
+    int n = corpus_each("corpus/openai-chat", ".sse", on_chat, NULL);
+    n += corpus_each("corpus/openai-completions", ".sse", on_completions, NULL);
+    if (n <= 0)
+        skip(); /* the recordings are not beside this checkout */
+    assert_true(n_events > 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_matches),
+        cmocka_unit_test(test_too_long_is_forgotten),
+        cmocka_unit_test(test_recordings),
+    };
+    return cmocka_run_group_tests_name("dialect/shape", tests, NULL, NULL);
+}
