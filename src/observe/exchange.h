@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observe/exchange.h - the state of one exchange and of its observer. Private to observe/.
+ */
+#ifndef OBSERVE_EXCHANGE_H
+#define OBSERVE_EXCHANGE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/stat.h"
+#include "dialect/dialect.h"
+#include "observe/observe.h"
+#include "timing/timing.h"
+#include "wire/sse.h"
+
+/* How the answer's bytes are read. */
+enum reading {
+    READING_NOTHING, /* no answer yet, or none that can be read */
+    READING_EVENTS,  /* text/event-stream */
+    READING_BODY,    /* one JSON object, kept until it is whole */
+    READING_DONE,    /* everything that counts was read */
+};
+
+struct tap {
+    struct list link; /* in observer.open (under its lock) or observer.spare */
+    struct observer *observer;
+    struct sink_labels labels;
+    struct record rec;
+    const struct dialect *dialect; /* NULL: measured at HTTP level only */
+    int64_t n_choices;             /* asked for */
+    bool is_stream_asked;
+    bool is_started; /* sink.started was called */
+    uint32_t n_kernel_stamps;
+    uint32_t n_clock_stamps;
+
+    /* The answer of the current attempt. */
+    enum reading reading;
+    bool is_followed;     /* its events or body were read to where the answer went */
+    bool is_timing_off;   /* an event was lost: times from here on would be wrong */
+    bool is_blocked;      /* reading paused for the client since the last output */
+    uint64_t length_left; /* of a body with Content-Length, else UINT64_MAX */
+    mono_t t_last_read;
+    mono_t t_unforwarded; /* stamp of the last read if it brought output, until it was forwarded */
+    struct dialect_answer answer;
+    struct timing timing;
+    struct sse_parser sse;
+    struct buf body;
+    bool has_told_first_token; /* once per exchange, whatever the attempts */
+    bool has_told_first_answer;
+
+    /* For observer_each_inflight, read by other threads. */
+    _Atomic int64_t shown_first_token_ns;
+    _Atomic int64_t shown_last_token_ns;
+    _Atomic uint32_t shown_n_output_events;
+};
+
+enum { ESTIMATE_SLOTS = 64, SPARE_MAX = 256 };
+
+/* Rolling tokens per event of the models seen, for answers that ended without usage. */
+struct estimate_slot {
+    uint64_t key; /* hash of the model's name; 0: empty */
+    double tokens_per_event;
+    uint64_t used_at;
+};
+
+struct estimates {
+    uint64_t n_updates;
+    struct estimate_slot slots[ESTIMATE_SLOTS];
+};
+
+void estimates_update(struct estimates *e, const char *model, double tokens_per_event);
+
+/* Tokens per event of that model; < 0: never seen. */
+double estimates_get(const struct estimates *e, const char *model);
+
+struct observer {
+    const struct sink_ops *ops;
+    void *sink;
+    struct estimates estimates;
+    struct list spare; /* taps to use again */
+    size_t n_spare;
+    pthread_mutex_t lock; /* guards open, and names in the taps that are in it */
+    struct list open;
+    size_t n_open;
+};
+
+/* reading.c: from the answer's head to its events. */
+void reading_reset(struct tap *t);
+void reading_head(struct tap *t, const struct http1_head *head, struct stamp at);
+void reading_body(struct tap *t, struct span bytes, struct stamp at, bool is_blocked);
+void reading_end(struct tap *t, mono_t at);
+void reading_free(struct tap *t);
+
+/* verdict.c: fills outcome, outcome_reason and unobserved of t->rec. */
+void verdict_decide(struct tap *t, const struct tap_finish *f);
+
+/* names.c: header values into the record; models that differ. */
+void names_from_head(struct record *r, const struct http1_head *head);
+bool names_is_model_mismatch(const char *requested, const char *response);
+
+/* Marks the exchange as not measured, once, and counts the reason. */
+void observe_give_up(struct tap *t, const char *reason, enum stat_id stat);
+
+#endif

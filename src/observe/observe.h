@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observe/observe.h - one exchange = dialect state + timing state + record; implements tap/tap.h.
+ *
+ * Role:      turns what the path tells into measurements and one record, and hands them to
+ *            observe/sink.h the instant they exist.
+ * Failing:   open. Content-coded answers, events over the limit, lack of memory: the exchange is
+ *            marked unobserved{reason}; HTTP-level stamps, sizes and the outcome go on.
+ * Memory:    one allocation per exchange (struct tap, about 4 KiB, from a free list of the
+ *            observer), plus held partial events while a stream's events straddle reads, plus a
+ *            copy of non-stream answers that arrive in several reads (LIMIT_ANSWER_BYTES).
+ *            No allocation per streamed event.
+ * Threading: one observer per worker.
+ */
+#ifndef OBSERVE_OBSERVE_H
+#define OBSERVE_OBSERVE_H
+
+#include "base/attr.h"
+#include "observe/sink.h"
+#include "tap/tap.h"
+
+struct observer;
+
+/* sink and ops outlive the observer. -ENOMEM. */
+int observer_new(const struct sink_ops *ops, void *sink, struct observer **ret) WARN_UNUSED;
+struct observer *observer_free(struct observer *o);
+
+/* The tap implementation; its watcher argument is the struct observer. */
+extern const struct tap_ops observe_tap;
+
+/*
+ * Exchanges open now, for /api/v1/inflight: a copy is taken under the observer's lock and visited
+ * without it. Any thread. What is beyond the memory to copy is left out.
+ */
+struct observe_inflight {
+    char request_id[RECORD_ID_MAX];
+    char model[RECORD_NAME_MAX];
+    char upstream[RECORD_NAME_MAX];
+    const char *endpoint;
+    bool is_stream; /* asked for */
+    mono_t t_accept, t_first_token, t_last_token;
+    uint32_t n_output_events;
+};
+void observer_each_inflight(struct observer *o,
+                            void (*visit)(void *ctx, const struct observe_inflight *f), void *ctx);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observe/reading.c - the answer of the current attempt: bytes -> events -> measurements.
+ *
+ * Invariants: nothing is allocated per streamed event (the SSE parser keeps only what straddles
+ * two reads). After the end mark the answer is over, whatever else comes. When an event was lost
+ * (too large) no time is taken any more, but usage, errors and the end mark still are.
+ */
+#include "base/limits.h"
+#include "observe/exchange.h"
+
+/* dialect/ and timing/ do not know each other; their kinds are the same bits. */
+_Static_assert((int)DIALECT_TEXT == (int)OUTPUT_TEXT, "kinds");
+_Static_assert((int)DIALECT_REASONING == (int)OUTPUT_REASONING, "kinds");
+_Static_assert((int)DIALECT_REASONING_OPAQUE == (int)OUTPUT_REASONING_OPAQUE, "kinds");
+_Static_assert((int)DIALECT_TOOL_NAME == (int)OUTPUT_TOOL_NAME, "kinds");
+_Static_assert((int)DIALECT_TOOL_ARGS == (int)OUTPUT_TOOL_ARGS, "kinds");
+_Static_assert((int)DIALECT_REFUSAL == (int)OUTPUT_REFUSAL, "kinds");
+_Static_assert((int)DIALECT_AUDIO == (int)OUTPUT_AUDIO, "kinds");
+_Static_assert((int)DIALECT_IMAGE == (int)OUTPUT_IMAGE, "kinds");
+_Static_assert((int)DIALECT_REASONING_SUMMARY == (int)OUTPUT_REASONING_SUMMARY, "kinds");
+
+#define LENGTH_UNKNOWN UINT64_MAX
+
+void observe_give_up(struct tap *t, const char *reason, enum stat_id stat)
+{
+    if (t->rec.unobserved[0] != '\0')
+        return;
+    (void)span_copy(span_cstr(reason), t->rec.unobserved, sizeof(t->rec.unobserved));
+    stat_inc(stat);
+}
+
+void reading_free(struct tap *t)
+{
+    sse_done(&t->sse);
+    buf_done(&t->body);
+}
+
+void reading_reset(struct tap *t)
+{
+    reading_free(t);
+    sse_init(&t->sse, LIMIT_EVENT_BYTES);
+    buf_init(&t->body, LIMIT_ANSWER_BYTES);
+    dialect_answer_init(&t->answer);
+    timing_init(&t->timing);
+    t->reading = READING_NOTHING;
+    t->is_followed = false;
+    t->is_timing_off = false;
+    t->is_blocked = false;
+    t->length_left = LENGTH_UNKNOWN;
+    t->t_last_read = MONO_NONE;
+    t->t_unforwarded = MONO_NONE;
+
+    struct record *r = &t->rec;
+    r->t_connected = r->t_sent = r->t_headers = r->t_first_byte = MONO_NONE;
+    r->t_end_event = r->t_done = MONO_NONE;
+    r->connect_dns_ns = r->connect_tcp_ns = -1;
+    r->upstream_status = 0;
+    r->unobserved[0] = '\0';
+    r->is_stream = t->is_stream_asked;
+    atomic_store_explicit(&t->shown_first_token_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->shown_last_token_ns, 0, memory_order_relaxed);
+    atomic_store_explicit(&t->shown_n_output_events, 0, memory_order_relaxed);
+}
+
+/* --- head --- */
+
+/* The media type without its parameters. */
+static struct span media_type(const struct http1_head *head)
+{
+    struct span value = http1_field_value(head, SPAN("content-type"));
+    return span_trim((struct span){value.p, span_find_char(value, ';')});
+}
+
+static bool is_coded(const struct http1_head *head)
+{
+    struct span coding = http1_field_value(head, SPAN("content-encoding"));
+    return coding.n > 0 && !span_eq_nocase(coding, SPAN("identity"));
+}
+
+static bool is_event_stream(const struct tap *t, const struct http1_head *head)
+{
+    struct span type = media_type(head);
+    if (span_eq_nocase(type, SPAN("text/event-stream")))
+        return true;
+    /* Some servers stream without saying so. */
+    return type.n == 0 && t->is_stream_asked && head->status < 300;
+}
+
+void reading_head(struct tap *t, const struct http1_head *head, struct stamp at)
+{
+    struct record *r = &t->rec;
+    bool is_stream = is_event_stream(t, head);
+    r->t_headers = at.at;
+    r->upstream_status = head->status;
+    t->labels.upstream_status = head->status;
+    if (head->framing == HTTP1_BODY_LENGTH)
+        t->length_left = head->content_length;
+    /* A stream that was asked for and answered with a whole body is none; an error leaves it what
+     * it was asked to be, so that it is counted among those that reached no first token. */
+    if (head->status < 300)
+        r->is_stream = is_stream;
+    if (is_stream)
+        t->labels.is_stream = true;
+    if (!t->dialect || head->framing == HTTP1_BODY_NONE)
+        return;
+    if (is_coded(head)) {
+        observe_give_up(t, "content_coded", STAT_UNOBSERVED_CODED);
+        return;
+    }
+    t->reading = is_stream && t->dialect->framing == DIALECT_SSE ? READING_EVENTS : READING_BODY;
+    t->is_followed = true;
+}
+
+/* --- events --- */
+
+static bool is_multi_choice(const struct tap *t)
+{
+    return t->n_choices > 1 || t->answer.max_choice_index > 0;
+}
+
+/* The measurements of one output event, told at once. */
+static void tell(struct tap *t, const struct timing_step *step)
+{
+    const struct sink_ops *ops = t->observer->ops;
+    mono_t t_request = t->rec.t_request;
+    atomic_store_explicit(&t->shown_first_token_ns, t->timing.t_first_token.ns,
+                          memory_order_relaxed);
+    atomic_store_explicit(&t->shown_last_token_ns, t->timing.t_last_token.ns, memory_order_relaxed);
+    atomic_store_explicit(&t->shown_n_output_events, t->timing.n_output_events,
+                          memory_order_relaxed);
+    if (!t->is_started || !t->dialect->is_generating)
+        return;
+    /* Output before the request was complete (early answer) has no TTFT. */
+    bool has_origin = mono_is_set(t_request) && t->timing.t_last_token.ns >= t_request.ns;
+    if (step->is_first_token && has_origin && !t->has_told_first_token) {
+        t->has_told_first_token = true;
+        ops->first_token(t->observer->sink, &t->labels,
+                         mono_diff(t->timing.t_first_token, t_request));
+    }
+    if (step->is_first_answer && has_origin && !t->has_told_first_answer) {
+        t->has_told_first_answer = true;
+        ops->first_answer(t->observer->sink, &t->labels,
+                          mono_diff(t->timing.t_first_answer, t_request));
+    }
+    if (step->gap_ns >= 0 && !is_multi_choice(t))
+        ops->gap(t->observer->sink, &t->labels, step->gap_ns);
+}
+
+static void on_event(struct tap *t, const struct sse_event *ev, mono_t at)
+{
+    struct token_event said;
+    t->dialect->event(&t->answer, ev->name, ev->data, &said);
+    if (!t->is_timing_off) {
+        struct timing_step step = timing_event(&t->timing, at, said.kinds, t->is_blocked);
+        if (said.kinds != 0) {
+            t->is_blocked = false;
+            tell(t, &step);
+        }
+    }
+    if (said.is_end) {
+        t->rec.t_end_event = mono_max(at, t->timing.t_last_event);
+        t->reading = READING_DONE;
+    }
+}
+
+static void read_events(struct tap *t, struct span bytes, mono_t at)
+{
+    struct sse_event ev;
+    while (t->reading == READING_EVENTS) {
+        switch (sse_next(&t->sse, &bytes, &ev)) {
+        case SSE_EVENT:
+            on_event(t, &ev, at);
+            break;
+        case SSE_TOO_LARGE:
+            if (!t->is_timing_off)
+                (void)timing_event(&t->timing, at, 0, false); /* no output: no step */
+            t->is_timing_off = true;
+            observe_give_up(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
+            break;
+        case SSE_NO_MEMORY:
+            t->reading = READING_NOTHING;
+            t->is_followed = false;
+            observe_give_up(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
+            break;
+        case SSE_MORE:
+            return;
+        }
+    }
+}
+
+/* --- whole bodies --- */
+
+static void stop_body(struct tap *t, const char *reason, enum stat_id stat)
+{
+    buf_done(&t->body);
+    t->reading = READING_NOTHING;
+    t->is_followed = false;
+    observe_give_up(t, reason, stat);
+}
+
+static void read_body(struct tap *t, struct span bytes)
+{
+    bool is_whole = t->length_left == 0 && buf_len(&t->body) == 0;
+    if (is_whole) { /* the common case: one read, nothing to copy */
+        t->dialect->answer(&t->answer, bytes);
+        t->reading = READING_DONE;
+        return;
+    }
+    if (buf_len(&t->body) + bytes.n > LIMIT_ANSWER_BYTES)
+        stop_body(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
+    else if (buf_append(&t->body, bytes) < 0)
+        stop_body(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
+}
+
+void reading_body(struct tap *t, struct span bytes, struct stamp at, bool is_blocked)
+{
+    if (bytes.n == 0)
+        return;
+    if (!mono_is_set(t->rec.t_first_byte))
+        t->rec.t_first_byte = at.at;
+    if (at.at.ns != t->t_last_read.ns) { /* a read may come in several parts (chunks) */
+        t->t_unforwarded = MONO_NONE;
+        t->is_blocked = t->is_blocked || is_blocked;
+    }
+    t->t_last_read = at.at;
+    if (t->length_left != LENGTH_UNKNOWN)
+        t->length_left -= bytes.n < t->length_left ? bytes.n : t->length_left;
+    if (t->reading == READING_EVENTS) {
+        uint32_t n_before = t->timing.n_output_events;
+        read_events(t, bytes, at.at);
+        if (t->timing.n_output_events != n_before && !is_blocked)
+            t->t_unforwarded = at.at;
+    } else if (t->reading == READING_BODY) {
+        read_body(t, bytes);
+    }
+}
+
+void reading_end(struct tap *t, mono_t at)
+{
+    struct sse_event ev;
+    t->rec.t_done = at;
+    if (t->reading == READING_EVENTS && sse_finish(&t->sse, &ev) == SSE_EVENT)
+        on_event(t, &ev, t->t_last_read); /* a last block that no empty line closed */
+    if (t->reading == READING_BODY && buf_len(&t->body) > 0)
+        t->dialect->answer(&t->answer, buf_span(&t->body));
+    if (t->reading == READING_EVENTS && t->dialect->is_ended(&t->answer))
+        t->rec.t_end_event = t->timing.t_last_event; /* no end mark: its final chunk */
+    if (t->reading == READING_EVENTS || t->reading == READING_BODY)
+        t->reading = READING_DONE;
+    reading_free(t);
+}
