@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * export/jsonlog.c - queue -> batch of lines -> write(2).
+ *
+ * The thread lingers LINGER_MS after the first record of a batch: under load a batch then holds
+ * hundreds of lines, and the bell of the queue rings 50 times a second instead of once per request.
+ *
+ * A batch stays until it is written; `n_written` may point into a line. While it stays nothing is
+ * taken from the queue, which is sized for such times. On a changed file n_written goes back to the
+ * start of its line, unless the old file still takes the rest of it.
+ */
+#include "export/jsonlog.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/queue.h"
+#include "base/stat.h"
+
+enum {
+    BATCH_RECORDS = 256,
+    BATCH_BYTES_MAX = 1024 * 1024,
+    LINGER_MS = 20,
+    RETRY_MS = 500,
+    IDLE_MS = 1000,
+    GIVE_UP_MS = 2000, /* at the end, when the disk takes nothing */
+    FILE_MODE = 0640,
+};
+
+struct jsonlog {
+    struct queue *queue;
+    char *path; /* "": no file, and fd is -1 */
+    void (*on_line)(void *arg, struct span line);
+    void *on_line_arg;
+    int fd;
+    int bell; /* eventfd: reopen or stop was asked for */
+    pthread_t thread;
+    _Atomic bool must_reopen;
+    _Atomic bool must_stop;
+    _Atomic bool is_failing; /* the last write failed */
+    /* the thread's own */
+    struct buf batch;
+    size_t n_written; /* bytes of the batch that are in the file */
+    size_t n_lines;   /* in the batch */
+    bool is_torn;     /* the file, as opened, ends inside a line that must be ended first */
+};
+
+/* --- file --- */
+
+static bool has_file(const struct jsonlog *log)
+{
+    return log->path[0] != '\0';
+}
+
+static bool is_stdout(const struct jsonlog *log)
+{
+    return strcmp(log->path, "-") == 0;
+}
+
+/* Whether the file ends inside a line; unknown counts as no. */
+static bool ends_inside_line(const char *path)
+{
+    char last = '\n';
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    bool is_inside = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
+                     pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
+    close(fd);
+    return is_inside;
+}
+
+/* The descriptor, or a negative errno. There is a file to open. */
+static int open_file(struct jsonlog *log)
+{
+    if (is_stdout(log))
+        return STDOUT_FILENO;
+    bool is_torn = ends_inside_line(log->path);
+    int fd = open(log->path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, FILE_MODE);
+    if (fd < 0)
+        return -errno;
+    log->is_torn = is_torn;
+    return fd;
+}
+
+static void close_file(const struct jsonlog *log)
+{
+    if (log->fd >= 0 && !is_stdout(log))
+        close(log->fd);
+}
+
+/* --- batches --- */
+
+static bool is_batch_written(const struct jsonlog *log)
+{
+    return log->n_written == buf_len(&log->batch);
+}
+
+static void render(struct jsonlog *log, const struct record *r)
+{
+    size_t len = buf_len(&log->batch);
+    int error = record_to_json(r, &log->batch);
+    size_t end = buf_len(&log->batch);
+    if (error == 0)
+        error = buf_append(&log->batch, SPAN("\n"));
+    if (error < 0) {
+        buf_truncate(&log->batch, len);
+        stat_inc(error == -ENOMEM ? STAT_DROP_NO_MEMORY : STAT_DROP_LOG_WRITE);
+        return;
+    }
+    log->n_lines++;
+    if (log->on_line)
+        log->on_line(log->on_line_arg, span_of(buf_span(&log->batch).p + len, end - len));
+}
+
+/* Room that the largest line surely fits in; records are bounded, their lines are below 8 KiB. */
+static bool has_room(const struct jsonlog *log)
+{
+    return buf_len(&log->batch) + 16 * KIB <= BATCH_BYTES_MAX;
+}
+
+/* Fills an empty batch from the queue; false: nothing was there. */
+static bool fill_batch(struct jsonlog *log)
+{
+    buf_clear(&log->batch);
+    log->n_written = 0;
+    log->n_lines = 0;
+    for (int i = 0; i < BATCH_RECORDS && has_room(log); i++) {
+        struct record *r = queue_pop(log->queue);
+        if (!r)
+            break;
+        render(log, r);
+        mem_free(r);
+    }
+    return log->n_lines > 0;
+}
+
+static void end_batch(struct jsonlog *log)
+{
+    if (has_file(log))
+        stat_add(STAT_RECORDS_LOGGED, (int64_t)log->n_lines);
+    buf_clear(&log->batch);
+    log->n_written = 0;
+    log->n_lines = 0;
+    if (atomic_exchange_explicit(&log->is_failing, false, memory_order_relaxed))
+        LOG_INFO("request log \"%s\" takes records again", log->path);
+}
+
+static void report_failure(struct jsonlog *log, int error)
+{
+    if (!atomic_exchange_explicit(&log->is_failing, true, memory_order_relaxed))
+        LOG_ERROR("could not write request log \"%s\": %s, keeping up to %zu records", log->path,
+                  err_str(error), queue_capacity(log->queue));
+}
+
+/* Writes until end (an offset in the batch) or the file takes no more. 0 or a negative errno. */
+static int write_until(struct jsonlog *log, size_t end)
+{
+    if (log->is_torn && end > 0) {
+        if (write(log->fd, "\n", 1) != 1)
+            return -errno;
+        log->is_torn = false;
+    }
+    while (log->n_written < end) {
+        struct span rest = span_from(buf_span(&log->batch), log->n_written);
+        rest.n = end - log->n_written;
+        ssize_t n = write(log->fd, rest.p, rest.n);
+        if (n > 0)
+            log->n_written += (size_t)n;
+        else if (n < 0 && errno != EINTR)
+            return -errno;
+    }
+    return 0;
+}
+
+/* Offset behind the line that n_written lies in; n_written itself between two lines. */
+static size_t line_start(const struct jsonlog *log)
+{
+    size_t i = log->n_written;
+    while (i > 0 && buf_span(&log->batch).p[i - 1] != '\n')
+        i--;
+    return i;
+}
+
+static size_t line_end(const struct jsonlog *log)
+{
+    struct span rest = span_from(buf_span(&log->batch), log->n_written);
+    bool is_between = line_start(log) == log->n_written;
+    return is_between ? log->n_written : log->n_written + span_find_char(rest, '\n') + 1;
+}
+
+/* Whether the path still names the file that is open. */
+static bool is_current_file(const struct jsonlog *log)
+{
+    struct stat open_st;
+    struct stat path_st;
+    return fstat(log->fd, &open_st) == 0 && stat(log->path, &path_st) == 0 &&
+           open_st.st_dev == path_st.st_dev && open_st.st_ino == path_st.st_ino;
+}
+
+static void reopen(struct jsonlog *log)
+{
+    if (!has_file(log) || is_stdout(log))
+        return;
+    bool is_line_whole = write_until(log, line_end(log)) == 0;
+    if (!is_line_whole && is_current_file(log))
+        return; /* it holds the beginning of the line, so the rest must follow there */
+    int fd = open_file(log);
+    if (fd < 0) {
+        LOG_ERROR("could not reopen request log \"%s\": %s, keeping the former file", log->path,
+                  err_str(fd));
+        return;
+    }
+    if (!is_line_whole)
+        log->n_written = line_start(log);
+    close_file(log);
+    log->fd = fd;
+    stat_inc(STAT_LOG_REOPENS);
+}
+
+/* --- thread --- */
+
+/* Waits for a record or the bell, or for the bell alone. */
+static void wait_for(struct jsonlog *log, bool is_for_records, int timeout_ms)
+{
+    struct pollfd fds[] = {
+        {.fd = log->bell, .events = POLLIN},
+        {.fd = is_for_records ? queue_fd(log->queue) : -1, .events = POLLIN},
+    };
+    uint64_t count;
+    if (poll(fds, ARRAY_LEN(fds), timeout_ms) > 0 && (fds[0].revents & POLLIN) &&
+        read(log->bell, &count, sizeof(count)) < 0)
+        LOG_WARN("could not read the bell of the request log: %s", err_str(-errno));
+    if (atomic_exchange_explicit(&log->must_reopen, false, memory_order_acquire))
+        reopen(log);
+}
+
+static bool must_stop(const struct jsonlog *log)
+{
+    return atomic_load_explicit(&log->must_stop, memory_order_acquire);
+}
+
+/* Writes the batch; when the file takes no more, waits a while before the next try. */
+static void flush(struct jsonlog *log)
+{
+    int r = has_file(log) ? write_until(log, buf_len(&log->batch)) : 0;
+    if (r == 0) {
+        end_batch(log);
+    } else if (r == -EAGAIN) { /* a pipe that somebody made non-blocking */
+        struct pollfd pfd = {.fd = log->fd, .events = POLLOUT};
+        (void)poll(&pfd, 1, LINGER_MS); /* a try too many does no harm */
+    } else {
+        report_failure(log, r);
+        wait_for(log, false, RETRY_MS);
+    }
+}
+
+static void count_lost(struct jsonlog *log)
+{
+    size_t n_whole = 0;
+    struct span written = {buf_span(&log->batch).p, log->n_written};
+    while (written.n > 0 && span_find_char(written, '\n') < written.n) {
+        (void)span_split(&written, '\n');
+        n_whole++;
+    }
+    size_t n_lost = log->n_lines - n_whole + queue_len(log->queue);
+    stat_add(STAT_RECORDS_LOGGED, (int64_t)n_whole);
+    stat_add(STAT_DROP_LOG_WRITE, (int64_t)n_lost);
+    if (n_lost > 0) /* nobody will read the counters any more */
+        LOG_ERROR("%zu records could not be written to request log \"%s\" and are lost", n_lost,
+                  log->path);
+}
+
+static void *run(void *arg)
+{
+    struct jsonlog *log = arg;
+    mono_t t_stop = MONO_NONE;
+    for (;;) {
+        if (must_stop(log) && !mono_is_set(t_stop))
+            t_stop = clock_mono();
+        if (!is_batch_written(log)) {
+            bool is_late =
+                mono_is_set(t_stop) && mono_diff(clock_mono(), t_stop) >= GIVE_UP_MS * NS_PER_MS;
+            if (is_late)
+                break;
+            flush(log);
+            continue;
+        }
+        if (fill_batch(log))
+            continue;
+        if (must_stop(log) && queue_len(log->queue) == 0)
+            break;
+        wait_for(log, true, IDLE_MS);
+        if (queue_len(log->queue) > 0 && !must_stop(log))
+            wait_for(log, false, LINGER_MS);
+    }
+    count_lost(log);
+    return NULL;
+}
+
+/* Signals are the main thread's; a file size limit (SIGXFSZ) is then an error of write, too. */
+static int start_thread(struct jsonlog *log)
+{
+    sigset_t all;
+    sigset_t old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int r = -pthread_create(&log->thread, NULL, run, log);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return r;
+}
+
+static void free_record(void *r)
+{
+    mem_free(r);
+}
+
+static void free_parts(struct jsonlog *log)
+{
+    close_file(log);
+    if (log->bell >= 0)
+        close(log->bell);
+    queue_free(log->queue, free_record);
+    buf_done(&log->batch);
+    mem_free(log->path);
+    mem_free(log);
+}
+
+static int init_parts(struct jsonlog *log, const struct jsonlog_config *config)
+{
+    log->fd = -1;
+    log->bell = -1;
+    log->on_line = config->on_line;
+    log->on_line_arg = config->on_line_arg;
+    buf_init(&log->batch, BATCH_BYTES_MAX);
+    log->path = mem_strdup(config->path);
+    if (!log->path)
+        return -ENOMEM;
+    int r = queue_new(config->capacity, &log->queue);
+    if (r < 0)
+        return r;
+    log->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (log->bell < 0)
+        return -errno;
+    if (has_file(log)) {
+        log->fd = open_file(log);
+        if (log->fd < 0)
+            return log->fd;
+    }
+    return start_thread(log);
+}
+
+int jsonlog_new(const struct jsonlog_config *config, struct jsonlog **ret, struct err *reterr)
+{
+    struct jsonlog *log = mem_zalloc(1, sizeof(*log));
+    int r = log ? init_parts(log, config) : -ENOMEM;
+    if (r < 0) {
+        if (log)
+            free_parts(log);
+        return err_set(reterr, r, "could not open request log \"%s\": %s", config->path,
+                       err_str(r));
+    }
+    *ret = log;
+    return 0;
+}
+
+static void ring(struct jsonlog *log)
+{
+    uint64_t one = 1;
+    ssize_t n = write(log->bell, &one, sizeof(one));
+    (void)n; /* fails only when it rings already */
+}
+
+struct jsonlog *jsonlog_free(struct jsonlog *log)
+{
+    if (!log)
+        return NULL;
+    atomic_store_explicit(&log->must_stop, true, memory_order_release);
+    ring(log);
+    pthread_join(log->thread, NULL);
+    free_parts(log);
+    return NULL;
+}
+
+void jsonlog_push(struct jsonlog *log, const struct record *r)
+{
+    struct record *copy = mem_alloc(sizeof(*copy));
+    if (!copy) {
+        stat_inc(STAT_DROP_NO_MEMORY);
+        return;
+    }
+    *copy = *r;
+    if (queue_push(log->queue, copy) < 0) {
+        mem_free(copy);
+        bool is_failing = atomic_load_explicit(&log->is_failing, memory_order_relaxed);
+        stat_inc(is_failing ? STAT_DROP_LOG_WRITE : STAT_DROP_LOG_QUEUE);
+    }
+}
+
+void jsonlog_reopen(struct jsonlog *log)
+{
+    atomic_store_explicit(&log->must_reopen, true, memory_order_release);
+    ring(log);
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics/family.c - the table itself, and the values of the enumerated labels.
+ *
+ * Default bounds: latencies from 1 ms to 1 h, roughly 1-2-5, with every threshold of the SLO
+ * presets (0.03, 0.05, 0.2, 0.5, 1, 3, 5, 30 s), because a threshold that is a bound is counted
+ * exactly. Label sets and recording times follow docs/DEFINITIONS.md ("When, with which labels").
+ */
+#include "metrics/family.h"
+
+#include <string.h>
+
+#include "record/record.h"
+
+/* --- classic bounds --- */
+
+#define US(x) ((x)*NS_PER_US)
+#define MS(x) ((x)*NS_PER_MS)
+#define S(x)  ((x)*NS_PER_S)
+
+static const int64_t latency_bounds[] = {
+    MS(1),   MS(2),   MS(5),  MS(10),   MS(20), MS(30),  MS(50),  MS(100), MS(200),
+    MS(300), MS(500), S(1),   MS(1500), S(2),   S(3),    S(5),    S(10),   S(20),
+    S(30),   S(60),   S(120), S(300),   S(600), S(1800), S(3600),
+};
+static const int64_t gap_bounds[] = {
+    MS(1),  MS(2),  MS(3),  MS(5),  US(7500), MS(10),  MS(15),  MS(20),  MS(25),
+    MS(30), MS(40), MS(50), MS(75), MS(100),  MS(150), MS(200), MS(300), MS(500),
+    S(1),   S(2),   S(3),   S(5),   S(10),    S(30),   S(60),
+};
+static const int64_t overhead_bounds[] = {
+    US(5), US(10), US(20), US(50), US(100), US(200), US(500), MS(1), MS(2),
+    MS(5), MS(10), MS(20), MS(50), MS(100), MS(200), MS(500), S(1),
+};
+static const int64_t stage_bounds[] = {
+    US(10),  US(100), MS(1),   MS(2),  MS(5),  MS(10), MS(20),  MS(50),
+    MS(100), MS(200), MS(500), S(1),   S(2),   S(3),   S(5),    S(10),
+    S(20),   S(30),   S(60),   S(120), S(300), S(600), S(1800), S(3600),
+};
+/* The first bound 0 tells requests without a cache hit apart. */
+static const int64_t cached_bounds[] = {
+    0,    1,    2,    5,     10,    20,    50,     100,    200,    500,
+    1000, 2000, 5000, 10000, 20000, 50000, 100000, 200000, 500000, 1000000,
+};
+#define TOKEN_BOUNDS   (cached_bounds + 1)
+#define N_TOKEN_BOUNDS (ARRAY_LEN(cached_bounds) - 1)
+/* Thousandths of a token. */
+static const int64_t per_event_bounds[] = {
+    250,  500,   750,   1000,  1250,  1500,  2000,   3000,   4000,    5000,
+    8000, 10000, 16000, 20000, 32000, 50000, 100000, 200000, 1000000,
+};
+
+#define LATENCY                                                                                    \
+    .type = FAMILY_HISTOGRAM, .unit = "seconds", .hist_unit = HIST_NS,                             \
+    .default_bounds = latency_bounds, .n_default_bounds = ARRAY_LEN(latency_bounds)
+#define GAP                                                                                        \
+    .type = FAMILY_HISTOGRAM, .unit = "seconds", .hist_unit = HIST_NS,                             \
+    .default_bounds = gap_bounds, .n_default_bounds = ARRAY_LEN(gap_bounds)
+#define TOKENS_OF_A_REQUEST                                                                        \
+    .type = FAMILY_HISTOGRAM, .unit = "tokens", .hist_unit = HIST_COUNT,                           \
+    .default_bounds = TOKEN_BOUNDS, .n_default_bounds = N_TOKEN_BOUNDS
+
+/* --- values of enumerated labels --- */
+
+static const char *outcome_value(int i)
+{
+    return outcome_name((enum outcome)i);
+}
+
+static const char *no_first_token_value(int i)
+{
+    return no_first_token_name((enum no_first_token)i);
+}
+
+static const char *tpot_value(int i)
+{
+    return tpot_status_name((enum tpot_status)i);
+}
+
+static const char *stage_value(int i)
+{
+    return stage_name((enum stage)i);
+}
+
+static const char *token_type_value(int i)
+{
+    static const char *const names[TOKEN_TYPE_COUNT_] = {
+        [TOKEN_PROMPT] = "prompt",       [TOKEN_COMPLETION] = "completion",
+        [TOKEN_CACHED] = "cached",       [TOKEN_CACHE_WRITE] = "cache_write",
+        [TOKEN_REASONING] = "reasoning",
+    };
+    return names[i];
+}
+
+static const char *phase_value(int i)
+{
+    return i == OVERHEAD_REQUEST ? "request" : "event";
+}
+
+static const char *event_kind_value(int i)
+{
+    return i == STREAM_EVENT_OUTPUT ? "output" : "other";
+}
+
+static const char *version_value(int i)
+{
+    (void)i; /* there is one */
+    return PROJECT_VERSION;
+}
+
+/* Codes that mean something of their own in front of an engine; the others by class. */
+static const int status_codes[] = {200, 400, 401, 403, 404, 408, 413,
+                                   429, 499, 500, 502, 503, 504, 529};
+static const char *const status_names[] = {
+    "200", "400", "401", "403", "404",  "408", "413", "429", "499", "500",
+    "502", "503", "504", "529", "none", "1xx", "2xx", "3xx", "4xx", "5xx",
+};
+
+static const char *status_value(int i)
+{
+    return status_names[i];
+}
+
+int family_status_index(int status)
+{
+    int n_codes = (int)ARRAY_LEN(status_codes);
+    for (int i = 0; i < n_codes; i++) {
+        if (status_codes[i] == status)
+            return i;
+    }
+    return status >= 100 && status < 600 ? n_codes + status / 100 : n_codes;
+}
+
+static const struct {
+    int64_t upper_tokens;
+    const char *name;
+} prompt_bands[] = {
+    {256, "le256"},   {1024, "le1k"},   {4096, "le4k"},     {8192, "le8k"},
+    {16384, "le16k"}, {32768, "le32k"}, {131072, "le128k"}, {INT64_MAX, "gt128k"},
+};
+
+static const char *prompt_band_value(int i)
+{
+    return prompt_bands[i].name;
+}
+
+int family_prompt_band(int64_t prompt_tokens)
+{
+    int i = 0;
+    while (prompt_tokens > prompt_bands[i].upper_tokens)
+        i++;
+    return i;
+}
+
+enum { CACHED_UNKNOWN, CACHED_NONE, CACHED_LT_HALF, CACHED_GE_HALF, CACHED_BAND_COUNT_ };
+
+static const char *cached_band_value(int i)
+{
+    static const char *const names[CACHED_BAND_COUNT_] = {
+        [CACHED_UNKNOWN] = "unknown",
+        [CACHED_NONE] = "none",
+        [CACHED_LT_HALF] = "lt_half",
+        [CACHED_GE_HALF] = "ge_half",
+    };
+    return names[i];
+}
+
+int family_cached_band(int64_t prompt_tokens, int64_t cached_tokens)
+{
+    if (cached_tokens < 0)
+        return CACHED_UNKNOWN;
+    if (cached_tokens == 0)
+        return CACHED_NONE;
+    return cached_tokens >= prompt_tokens - cached_tokens ? CACHED_GE_HALF : CACHED_LT_HALF;
+}
+
+/* --- the table --- */
+
+#define AT_ONCE "the instant it happens"
+#define AT_END  "at the end of the request"
+
+const struct family family_table[METRIC_COUNT_] = {
+    [METRIC_QUEUE] =
+        {
+            .name = "llm_queue_seconds",
+            .help = "Time a request waited in the gateway's own admission queue.",
+            .scope = SCOPE_REQUEST,
+            .recorded = AT_ONCE,
+            LATENCY,
+        },
+    [METRIC_TTFT] =
+        {
+            .name = "llm_ttft_seconds",
+            .help = "Time to first token: from the last byte of the request to the first output "
+                    "event of the stream.",
+            .scope = SCOPE_REQUEST,
+            .recorded = AT_ONCE,
+            LATENCY,
+        },
+    [METRIC_TTFA] =
+        {
+            .name = "llm_ttfa_seconds",
+            .help = "Time to first answer token: as time to first token, reasoning not counted.",
+            .scope = SCOPE_REQUEST,
+            .recorded = AT_ONCE,
+            LATENCY,
+        },
+    [METRIC_UPSTREAM_TTFT] =
+        {
+            .name = "llm_upstream_ttft_seconds",
+            .help = "Time from sending the request upstream to the first token; earlier attempts "
+                    "not counted.",
+            .scope = SCOPE_REQUEST,
+            .recorded = AT_END,
+            LATENCY,
+        },
+    [METRIC_CONNECT] =
+        {
+            .name = "llm_connect_seconds",
+            .help = "Time to a usable new upstream connection: name, TCP and TLS; reused "
+                    "connections not counted.",
+            .scope = SCOPE_BACKEND,
+            .recorded = AT_END,
+            LATENCY,
+        },
+    [METRIC_ICL] =
+        {
+            .name = "llm_icl_seconds",
+            .help = "Inter-chunk latency: gap between consecutive arrivals of output events.",
+            .scope = SCOPE_BACKEND,
+            .recorded = "per gap, the instant it happens",
+            GAP,
+        },
+    [METRIC_ITL] =
+        {
+            .name = "llm_itl_seconds",
+            .help = "Inter-token latency: gaps weighted by the tokens that arrived behind them.",
+            .scope = SCOPE_FINISHED,
+            .recorded = AT_END,
+            GAP,
+        },
+    [METRIC_TPOT] =
+        {
+            .name = "llm_tpot_seconds",
+            .help = "Time per output token of a request, the first token not counted.",
+            .scope = SCOPE_FINISHED,
+            .recorded = AT_END,
+            GAP,
+        },
+    [METRIC_JITTER] =
+        {
+            .name = "llm_jitter_seconds",
+            .help = "Unsteadiness of a stream: p95 less p50 of its gaps.",
+            .scope = SCOPE_FINISHED,
+            .recorded = AT_END,
+            GAP,
+        },
+    [METRIC_E2E] =
+        {
+            .name = "llm_e2e_seconds",
+            .help = "Time from the last byte of the request to the end of the answer.",
+            .scope = SCOPE_FINISHED,
+            .enums = {{"outcome", OUTCOME_COUNT_, outcome_value}},
+            .recorded = AT_END,
+            LATENCY,
+        },
+    [METRIC_TTFT_BY_PROMPT] =
+        {
+            .name = "llm_ttft_by_prompt_seconds",
+            .help = "Time to first token by size of the prompt and share of it found in the "
+                    "engine's cache.",
+            .scope = SCOPE_MODEL,
+            .enums = {{"prompt_band", ARRAY_LEN(prompt_bands), prompt_band_value},
+                      {"cached_band", CACHED_BAND_COUNT_, cached_band_value}},
+            .recorded = AT_END,
+            LATENCY,
+        },
+    [METRIC_PROMPT_TOKENS] =
+        {
+            .name = "llm_prompt_tokens",
+            .help = "Prompt tokens of a request, cached ones included, as the engine reported.",
+            .scope = SCOPE_FINISHED,
+            .recorded = AT_END,
+            TOKENS_OF_A_REQUEST,
+        },
+    [METRIC_COMPLETION_TOKENS] =
+        {
+            .name = "llm_completion_tokens",
+            .help = "Completion tokens of a request, reasoning included, as the engine reported.",
+            .scope = SCOPE_FINISHED,
+            .recorded = AT_END,
+            TOKENS_OF_A_REQUEST,
+        },
+    [METRIC_CACHED_TOKENS] =
+        {
+            .name = "llm_cached_tokens",
+            .help = "Prompt tokens of a request that the engine read from its cache.",
+            .unit = "tokens",
+            .type = FAMILY_HISTOGRAM,
+            .scope = SCOPE_FINISHED,
+            .recorded = AT_END,
+            .hist_unit = HIST_COUNT,
+            .default_bounds = cached_bounds,
+            .n_default_bounds = ARRAY_LEN(cached_bounds),
+        },
+    [METRIC_TOKENS_PER_EVENT] =
+        {
+            .name = "llm_tokens_per_event",
+            .help = "Completion tokens per output event of a stream.",
+            .unit = "",
+            .type = FAMILY_HISTOGRAM,
+            .scope = SCOPE_FINISHED,
+            .recorded = AT_END,
+            .hist_unit = HIST_MILLI,
+            .default_bounds = per_event_bounds,
+            .n_default_bounds = ARRAY_LEN(per_event_bounds),
+        },
+    [METRIC_TOKENS] =
+        {
+            .name = "llm_tokens_total",
+            .help = "Tokens as engines reported them; cached and cache_write are parts of prompt, "
+                    "reasoning of completion.",
+            .unit = "tokens",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_FINISHED,
+            .enums = {{"type", TOKEN_TYPE_COUNT_, token_type_value}},
+            .recorded = AT_END,
+        },
+    [METRIC_ESTIMATED_TOKENS] =
+        {
+            .name = "llm_estimated_tokens_total",
+            .help = "Tokens of requests without usage from the engine, estimated; never part of "
+                    "llm_tokens_total.",
+            .unit = "tokens",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_FINISHED,
+            .enums = {{"type", TOKEN_TYPE_COUNT_, token_type_value}},
+            .recorded = AT_END,
+        },
+    [METRIC_COMPLETION_TOKENS_MAX] =
+        {
+            .name = "llm_completion_tokens_max",
+            .help = "Largest number of completion tokens of one request in the last one to two "
+                    "minutes, estimates included.",
+            .unit = "",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_FINISHED,
+            .recorded = "at the end of the request; absent when there was none",
+            .is_max = true,
+        },
+    [METRIC_REQUESTS] =
+        {
+            .name = "llm_requests_total",
+            .help = "Requests by outcome; every request has exactly one.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_FINISHED,
+            .enums = {{"outcome", OUTCOME_COUNT_, outcome_value}},
+            .recorded = AT_END,
+        },
+    [METRIC_HTTP_RESPONSES] =
+        {
+            .name = "llm_http_responses_total",
+            .help = "Answers by HTTP status sent to the client, less common ones by class.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_REQUEST,
+            .enums = {{"status", ARRAY_LEN(status_names), status_value}},
+            .recorded = AT_END,
+        },
+    [METRIC_ATTEMPTS] =
+        {
+            .name = "llm_attempts_total",
+            .help = "Tries to have a request answered upstream, counted for the upstream of the "
+                    "last one.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_BACKEND,
+            .recorded = AT_END,
+        },
+    [METRIC_INFLIGHT] =
+        {
+            .name = "llm_inflight_requests",
+            .help = "Requests that were planned and are not finished.",
+            .unit = "",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_REQUEST,
+            .recorded = AT_ONCE,
+        },
+    [METRIC_NO_FIRST_TOKEN] =
+        {
+            .name = "llm_no_first_token_total",
+            .help = "Streams that ended without a first token, by reason.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_REQUEST,
+            .enums = {{"reason", NO_FIRST_TOKEN_COUNT_, no_first_token_value}},
+            .recorded = "at the end of the request; every reason is 0 from the first stream on",
+        },
+    [METRIC_TPOT_UNMEASURABLE] =
+        {
+            .name = "llm_tpot_unmeasurable_total",
+            .help = "Streams with a first token and no time per output token, by reason.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_FINISHED,
+            .enums = {{"reason", TPOT_STATUS_COUNT_, tpot_value}},
+            .recorded = AT_END,
+        },
+    [METRIC_STALLS] =
+        {
+            .name = "llm_stalls_total",
+            .help = "Gaps over 1 s and over ten times the stream's median gap.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_FINISHED,
+            .recorded = AT_END,
+        },
+    [METRIC_STREAM_EVENTS] =
+        {
+            .name = "llm_stream_events_total",
+            .help = "Stream events received, those that carry output and others.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_FINISHED,
+            .enums = {{"kind", STREAM_EVENT_KIND_COUNT_, event_kind_value}},
+            .recorded = AT_END,
+        },
+    [METRIC_OVERHEAD] =
+        {
+            .name = "inferometer_overhead_seconds",
+            .help = "Time the gateway itself added to a request before sending it, and to an event "
+                    "before passing it on.",
+            .unit = "seconds",
+            .type = FAMILY_HISTOGRAM,
+            .scope = SCOPE_PROCESS,
+            .enums = {{"phase", OVERHEAD_PHASE_COUNT_, phase_value}},
+            .recorded = "request: at its end; event: the instant it was passed on",
+            .hist_unit = HIST_NS,
+            .default_bounds = overhead_bounds,
+            .n_default_bounds = ARRAY_LEN(overhead_bounds),
+        },
+    [METRIC_STAGE] =
+        {
+            .name = "inferometer_stage_seconds",
+            .help = "Time in each stage of a request, over all models; the stages of a request add "
+                    "up to its whole time.",
+            .unit = "seconds",
+            .type = FAMILY_HISTOGRAM,
+            .scope = SCOPE_PROCESS,
+            .enums = {{"stage", STAGE_COUNT_, stage_value}},
+            .recorded = AT_END,
+            .hist_unit = HIST_NS,
+            .default_bounds = stage_bounds,
+            .n_default_bounds = ARRAY_LEN(stage_bounds),
+        },
+    [METRIC_SERIES] =
+        {
+            .name = "inferometer_series",
+            .help = "Series that count against the series limit.",
+            .unit = "",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_PROCESS,
+            .recorded = "when read",
+            .is_computed = true,
+        },
+    [METRIC_BUILD_INFO] =
+        {
+            .name = "inferometer_build_info",
+            .help = "Always 1; the version of the program is its label.",
+            .unit = "",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_PROCESS,
+            .enums = {{"version", 1, version_value}},
+            .recorded = "when read",
+            .is_computed = true,
+        },
+};
+
+const char *family_type_name(enum family_type type)
+{
+    static const char *const names[] = {
+        [FAMILY_COUNTER] = "counter", [FAMILY_GAUGE] = "gauge", [FAMILY_HISTOGRAM] = "histogram"};
+    return names[type];
+}
+
+size_t family_scope_labels(enum family_scope scope, const char *ret[FAMILY_SCOPE_LABELS_MAX])
+{
+    static const char *const names[SCOPE_COUNT_][FAMILY_SCOPE_LABELS_MAX] = {
+        [SCOPE_PROCESS] = {NULL},
+        [SCOPE_MODEL] = {"model"},
+        [SCOPE_BACKEND] = {"model", "upstream"},
+        [SCOPE_REQUEST] = {"model", "endpoint", "upstream"},
+        [SCOPE_FINISHED] = {"model", "endpoint", "upstream", "stream"},
+    };
+    size_t n = 0;
+    while (n < FAMILY_SCOPE_LABELS_MAX && names[scope][n]) {
+        ret[n] = names[scope][n];
+        n++;
+    }
+    return n;
+}
+
+int family_n_slots(enum metric m)
+{
+    int n = 1;
+    for (int i = 0; i < FAMILY_ENUMS_MAX; i++)
+        n *= family_table[m].enums[i].label ? family_table[m].enums[i].n : 1;
+    return n;
+}
+
+enum metric family_find(const char *name)
+{
+    int m = 0;
+    while (m < METRIC_COUNT_ && strcmp(family_table[m].name, name) != 0)
+        m++;
+    return (enum metric)m;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics/labels.h - the process-wide, append-only table of label values: (label, text) <-> id.
+ *
+ * Role:      label sets are compared and stored as small numbers. An id never changes its text.
+ * Limits:    a cap of values per label; beyond it every new text is LABELS_OTHER, and counted
+ *            (STAT_DROP_LABEL_CAP). Texts are cut at LABELS_TEXT_MAX bytes; bytes that are not
+ * UTF-8 become '?', since scrapers refuse a whole page for one of them. Threading: any thread.
+ * Looking up takes no lock; the first sight of a text takes a mutex.
+ */
+#ifndef METRICS_LABELS_H
+#define METRICS_LABELS_H
+
+#include <stdint.h>
+
+#include "base/attr.h"
+
+/* Labels with values of their own; enumerated ones (outcome, reason) need no table. */
+enum label { LABEL_MODEL, LABEL_ENDPOINT, LABEL_UPSTREAM, LABEL_COUNT_ };
+const char *label_name(enum label label);
+
+enum {
+    LABELS_OTHER = 0, /* "other": over the cap, or not allowed to be a value */
+    LABELS_NONE = 1,  /* "none": there was none, for example no upstream */
+    LABELS_TEXT_MAX = 127,
+};
+
+struct labels;
+
+/* max_values: per label, LABELS_OTHER and LABELS_NONE not counted; 1 .. 100000. -EINVAL, -ENOMEM.
+ */
+int labels_new(uint32_t max_values, struct labels **ret) WARN_UNUSED;
+struct labels *labels_free(struct labels *t);
+
+/* The id of text, or -ENOENT. "" and NULL are LABELS_NONE. */
+int64_t labels_find(const struct labels *t, enum label label, const char *text);
+
+/* The same, made when it is new; LABELS_OTHER when it cannot be. */
+uint32_t labels_intern(struct labels *t, enum label label, const char *text);
+
+/* Valid as long as t. */
+const char *labels_text(const struct labels *t, enum label label, uint32_t id);
+
+uint32_t labels_count(const struct labels *t, enum label label); /* values beside the two fixed */
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * metrics/metrics.h - all series of the process: recorded per worker, merged when read.
+ *
+ * Role:      the numbers behind /metrics. Families: metrics/family.h. An exchange's use is simplest
+ *            through metrics/live.h.
+ * Labels:    the requested model is a label value when it is configured (config.models), or once a
+ *            request for it was answered with 2xx (is_model_proven); else "other". A missing
+ * upstream is "none". Limits:    values per label, and series over all families; beyond them
+ * "other", with a counter (STAT_DROP_LABEL_CAP, STAT_DROP_SERIES_CAP). Series whose labels are all
+ * "other", and those without request labels, are outside the limit; their number is fixed. Errors:
+ * recording never fails. Without memory the sample is lost and counted (STAT_DROP_NO_MEMORY); every
+ * function takes a NULL set or series and counts likewise. Threading: a shard belongs to one thread
+ * at a time and is the only writer of its numbers. Reading, metrics_set_bounds and
+ * metrics_allow_models: any thread, while writers run. A lock is taken at the first sight of a
+ * label set or series only, never per sample.
+ */
+#ifndef METRICS_METRICS_H
+#define METRICS_METRICS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/clock.h"
+#include "metrics/family.h"
+#include "record/record.h"
+
+struct metrics;
+struct metrics_shard;
+struct metrics_series_set; /* the series of one label set in one shard; lives as long as metrics */
+struct metrics_series;
+
+/* Classic bounds of one histogram family: raw values (ns, tokens, thousandths), ascending. */
+struct metrics_bounds {
+    enum metric metric;
+    const int64_t *values;
+    size_t n; /* at most HIST_BOUNDS_MAX */
+};
+
+struct metrics_config {
+    const char *const *models; /* label values from the start */
+    size_t n_models;
+    const struct metrics_bounds *bounds; /* families not listed have their default */
+    size_t n_bounds;
+    uint32_t max_label_values; /* per label; 0: LIMIT_LABEL_VALUES */
+    uint32_t max_series;       /* 0: LIMIT_SERIES */
+};
+
+/* config may be NULL: defaults. -EINVAL (bounds not ascending, not of a histogram), -ENOMEM. */
+int metrics_new(const struct metrics_config *config, struct metrics **ret) WARN_UNUSED;
+
+/* After the last writer and reader. NULL is allowed. Returns NULL. */
+struct metrics *metrics_free(struct metrics *m);
+
+/*
+ * Reload: the complete list of bounds that differ from the defaults. Families whose bounds change
+ * start anew at once, with a new created stamp, while writers go on; the others keep their data.
+ * All or nothing. About 2.4 KiB per changed family stay allocated until metrics_free. -EINVAL,
+ * -ENOMEM.
+ */
+int metrics_set_bounds(struct metrics *m, const struct metrics_bounds *bounds,
+                       size_t n) WARN_UNUSED;
+
+/* Reload: more models that are label values. */
+void metrics_allow_models(struct metrics *m, const char *const *models, size_t n);
+
+/* Series that count against the limit, now. */
+uint32_t metrics_n_series(const struct metrics *m);
+
+/* --- writing: the shard's thread --- */
+
+/* One per worker. A released shard keeps counting and is given to the next worker. -ENOMEM. */
+int metrics_shard_new(struct metrics *m, struct metrics_shard **ret) WARN_UNUSED;
+struct metrics_shard *metrics_shard_release(struct metrics_shard *shard);
+
+struct metrics_request {
+    const char *model;    /* as requested, after alias resolution; NULL or "": other */
+    const char *endpoint; /* of a fixed list */
+    const char *upstream; /* NULL or "": none */
+    bool is_stream;
+    bool is_model_proven; /* answered with 2xx */
+};
+
+/* The series of these labels; NULL without memory. Cheap: three look-ups, no lock when known. */
+struct metrics_series_set *metrics_shard_resolve(struct metrics_shard *shard,
+                                                 const struct metrics_request *request);
+
+/* A stream that generates began: its llm_no_first_token_total exist at 0 from now on. */
+void metrics_stream_started(struct metrics_series_set *set);
+
+/* In flight until metrics_inflight_end with what begin returned (NULL is allowed). */
+struct metrics_series *metrics_inflight_begin(struct metrics_series_set *set);
+void metrics_inflight_end(struct metrics_series *inflight);
+
+/* request_id: exemplar; may be NULL. */
+void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns);
+void metrics_record_ttft(struct metrics_series_set *set, int64_t ttft_ns, const char *request_id);
+void metrics_record_ttfa(struct metrics_series_set *set, int64_t ttfa_ns);
+void metrics_record_gap(struct metrics_series_set *set, int64_t icl_ns);
+void metrics_record_itl(struct metrics_series_set *set, int64_t itl_ns, uint64_t n_tokens);
+void metrics_record_event_overhead(struct metrics_shard *shard, int64_t overhead_ns);
+
+/* Everything that is recorded at the end. */
+void metrics_record_done(struct metrics_series_set *set, const struct record *r);
+
+/* --- reading: any thread --- */
+
+struct metrics_label {
+    const char *name;
+    const char *value; /* UTF-8, not escaped */
+};
+enum { METRICS_LABELS_MAX = FAMILY_SCOPE_LABELS_MAX + FAMILY_ENUMS_MAX };
+
+/* One series, merged over all shards. Valid during the visit. */
+struct metrics_sample {
+    enum metric metric;
+    const struct family *family;
+    struct metrics_label labels[METRICS_LABELS_MAX];
+    size_t n_labels;
+    wall_t created_at;
+    int64_t value;                    /* counters, gauges */
+    const struct hist_snapshot *hist; /* histograms, else NULL */
+};
+
+/*
+ * Visits every series, families in table order, a family's series together and in the order in
+ * which they came into being. A visit that returns nonzero ends it. Returns that, 0, or -ENOMEM.
+ */
+int metrics_each(const struct metrics *m, int (*visit)(void *ctx, const struct metrics_sample *s),
+                 void *ctx) WARN_UNUSED;
+
+#endif
