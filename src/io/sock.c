@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * io/sock.c - edge-triggered reads and writes.
+ *
+ * A descriptor is registered once for everything and never changed again. So an edge that comes
+ * while reading is paused, or while the per-turn budget is used up, is remembered in _is_readable
+ * and served later from the loop's task list. A read shorter than the buffer means the kernel has no
+ * more for now (the next segment makes a new edge), except when a FIN was announced: then reading
+ * goes on until it is seen.
+ *
+ * A reset does not take back what came before it (the kernel keeps those bytes readable), so a
+ * broken connection is read to its end before on_error: a server that refuses an upload answers and
+ * resets. The first one to notice (epoll, a send, a flush) stores the error; reading tells it.
+ */
+#include "io/sock.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/limits.h"
+#include "base/stat.h"
+
+enum { IOV_MAX_HERE = 24, ACCEPTS_PER_WAKE = 8 };
+#define ACCEPT_PAUSE_NS (100 * NS_PER_MS)
+
+static void sock_on_ready(struct watch *w, uint32_t events);
+static void sock_on_task(struct task *t);
+
+void sock_init(struct sock *s, struct loop *l, const struct sock_ops *ops, size_t max_queue_bytes)
+{
+    *s = (struct sock){.ops = ops, ._loop = l};
+    s->_watch.fd = -1;
+    s->_watch.on_ready = sock_on_ready;
+    task_init(&s->_ready, sock_on_task);
+    buf_init(&s->_queue, max_queue_bytes);
+}
+
+/* Options that make measuring right: kernel stamps on, no waiting to fill segments. They fail on
+ * sockets that have no such option (Unix sockets), where nothing is lost by that. */
+static void fd_options_set(int fd)
+{
+    int on = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
+static int sock_register(struct sock *s, int fd)
+{
+    int r;
+
+    s->_watch.fd = fd;
+    r = loop_watch(s->_loop, &s->_watch, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET);
+    if (r < 0) {
+        close(fd);
+        s->_watch.fd = -1;
+        return r;
+    }
+    s->_is_open = true;
+    return 0;
+}
+
+int sock_attach(struct sock *s, int fd)
+{
+    fd_options_set(fd);
+    return sock_register(s, fd);
+}
+
+int sock_connect(struct sock *s, const struct addr *to)
+{
+    int fd = socket(to->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -errno;
+    fd_options_set(fd);
+    if (connect(fd, (const struct sockaddr *)(const void *)&to->ss, to->len) < 0 &&
+        errno != EINPROGRESS) {
+        int r = -errno;
+        close(fd);
+        return r;
+    }
+    s->_is_connecting = true;
+    return sock_register(s, fd);
+}
+
+void sock_close(struct sock *s, bool with_reset)
+{
+    if (!s->_is_open)
+        return;
+    s->_is_open = false;
+    task_cancel(&s->_ready);
+    loop_unwatch(s->_loop, &s->_watch);
+    if (with_reset) {
+        struct linger now = {.l_onoff = 1, .l_linger = 0};
+        (void)setsockopt(s->_watch.fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+    }
+    close(s->_watch.fd);
+    s->_watch.fd = -1;
+    buf_done(&s->_queue);
+}
+
+static void sock_fail(struct sock *s, int error)
+{
+    sock_close(s, false);
+    s->ops->on_error(s, error);
+}
+
+/* Nothing can be sent any more; what there is to read comes first, from the task list. */
+static void sock_break(struct sock *s, int error)
+{
+    if (s->_error == 0)
+        s->_error = error;
+    buf_done(&s->_queue);
+    s->_is_full = false;
+    s->_must_shut = false;
+    s->_is_readable = true;
+    loop_defer(s->_loop, &s->_ready);
+}
+
+/* --- reading --- */
+
+/* One read with its kernel stamp (0 when there is none). */
+static ssize_t fd_read(int fd, char *dst, size_t cap, int64_t *ret_real_ns)
+{
+    char control[CMSG_SPACE(sizeof(struct timespec)) + 64];
+    struct iovec iov = {.iov_base = dst, .iov_len = cap};
+    struct msghdr m = {
+        .msg_iov = &iov,
+        .msg_iovlen = 1,
+        .msg_control = control,
+        .msg_controllen = sizeof(control),
+    };
+    ssize_t n;
+
+    do {
+        n = recvmsg(fd, &m, MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    *ret_real_ns = 0;
+    if (n <= 0)
+        return n;
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
+        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
+            struct timespec ts;
+            memcpy(&ts, CMSG_DATA(c), sizeof(ts));
+            *ret_real_ns = (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
+        }
+    }
+    return n;
+}
+
+static void sock_tell_eof(struct sock *s)
+{
+    struct stamp now = {.at = clock_mono()};
+
+    if (s->_is_eof_told)
+        return;
+    s->_is_eof_told = true;
+    s->ops->on_eof(s, now);
+}
+
+/* A read brought nothing. error 0: end of the stream, which a reset looks like once its error was
+ * told elsewhere. */
+static void sock_read_ended(struct sock *s, int error)
+{
+    if (s->_error < 0)
+        sock_fail(s, s->_error);
+    else if (error == 0)
+        sock_tell_eof(s);
+    else if (error != -EAGAIN)
+        sock_fail(s, error);
+}
+
+static void sock_read(struct sock *s)
+{
+    char *dst = loop_read_buffer(s->_loop);
+
+    for (int i = 0; i < LIMIT_READS_PER_TURN; i++) {
+        int64_t real_ns;
+        ssize_t n;
+        struct stamp at;
+
+        if (s->_is_paused || s->_is_eof_told) {
+            s->_is_readable = true;
+            return;
+        }
+        n = fd_read(s->_watch.fd, dst, LIMIT_READ_BYTES, &real_ns);
+        if (n <= 0) {
+            sock_read_ended(s, n < 0 ? -errno : 0);
+            return;
+        }
+        at = stamp_map(loop_stamps(s->_loop), real_ns, s->_last_stamp, clock_mono());
+        s->_last_stamp = at.at;
+        s->ops->on_data(s, span_of(dst, (size_t)n), at);
+        if (!s->_is_open)
+            return;
+        if ((size_t)n < LIMIT_READ_BYTES && !s->_has_hangup && s->_error == 0)
+            return;
+    }
+    s->_is_readable = true;
+    if (!s->_is_paused)
+        loop_defer(s->_loop, &s->_ready);
+}
+
+/* A paused reader still learns that the peer is gone. */
+static void sock_read_and_tell(struct sock *s)
+{
+    if (s->_error < 0 && (s->_is_eof_told || (s->_is_paused && s->ops->on_hangup))) {
+        sock_fail(s, s->_error); /* nothing to read first, or nobody who wants it */
+        return;
+    }
+    sock_read(s);
+    if (s->_is_open && s->_is_paused && s->_has_hangup && !s->_is_eof_told && s->ops->on_hangup)
+        s->ops->on_hangup(s);
+}
+
+static void sock_on_task(struct task *t)
+{
+    struct sock *s = CONTAINER_OF(t, struct sock, _ready);
+
+    if (s->_is_open && s->_is_readable && (!s->_is_paused || s->_error < 0)) {
+        s->_is_readable = false;
+        sock_read_and_tell(s);
+    }
+}
+
+void sock_pause(struct sock *s)
+{
+    s->_is_paused = true;
+}
+
+void sock_resume(struct sock *s)
+{
+    if (!s->_is_paused)
+        return;
+    s->_is_paused = false;
+    if (s->_is_open && s->_is_readable)
+        loop_defer(s->_loop, &s->_ready);
+}
+
+bool sock_is_paused(const struct sock *s)
+{
+    return s->_is_paused;
+}
+
+/* --- writing --- */
+
+static ssize_t fd_send(int fd, const struct iovec *iov, int n)
+{
+    /* sendmsg does not write through msg_iov; the interface only lacks the const. */
+    union {
+        const struct iovec *in;
+        struct iovec *out;
+    } u = {.in = iov};
+    struct msghdr m = {.msg_iov = u.out, .msg_iovlen = (size_t)n};
+    ssize_t sent;
+
+    do {
+        sent = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
+    } while (sent < 0 && errno == EINTR);
+    if (sent < 0 && errno == EAGAIN)
+        return 0;
+    return sent;
+}
+
+/* Queues what lies behind the first `skip` bytes of iov. */
+static int queue_rest(struct sock *s, const struct iovec *iov, int n, size_t skip)
+{
+    for (int i = 0; i < n; i++) {
+        struct span part = span_of(iov[i].iov_base, iov[i].iov_len);
+        int r;
+
+        if (skip >= part.n) {
+            skip -= part.n;
+            continue;
+        }
+        r = buf_append(&s->_queue, span_from(part, skip));
+        if (r < 0)
+            return r;
+        skip = 0;
+    }
+    if (buf_len(&s->_queue) > LIMIT_SEND_HIGH_BYTES)
+        s->_is_full = true;
+    return 0;
+}
+
+int sock_send(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
+{
+    size_t sent = 0;
+
+    ASSERT(n <= IOV_MAX_HERE);
+    if (!s->_is_open || s->_error < 0)
+        return -EPIPE;
+    if (ret_before)
+        *ret_before = clock_mono();
+    if (buf_len(&s->_queue) == 0 && !s->_is_connecting) {
+        ssize_t r = fd_send(s->_watch.fd, iov, n);
+        if (r < 0) {
+            int error = -errno;
+            sock_break(s, error);
+            return error;
+        }
+        sent = (size_t)r;
+    }
+    return queue_rest(s, iov, n, sent);
+}
+
+static void sock_flush(struct sock *s)
+{
+    bool was_queued = buf_len(&s->_queue) > 0;
+    bool is_drained = false;
+
+    while (buf_len(&s->_queue) > 0) {
+        struct span q = buf_span(&s->_queue);
+        union {
+            const char *in;
+            void *out;
+        } u = {.in = q.p};
+        struct iovec iov = {.iov_base = u.out, .iov_len = q.n};
+        ssize_t r = fd_send(s->_watch.fd, &iov, 1);
+
+        if (r < 0) {
+            sock_break(s, -errno);
+            return;
+        }
+        if (r == 0)
+            break;
+        buf_consume(&s->_queue, (size_t)r);
+    }
+    if (buf_len(&s->_queue) == 0 && s->_must_shut) {
+        s->_must_shut = false;
+        (void)shutdown(s->_watch.fd, SHUT_WR);
+    }
+    if (s->_is_full && buf_len(&s->_queue) < LIMIT_SEND_LOW_BYTES) {
+        s->_is_full = false;
+        is_drained = true;
+    }
+    if (is_drained || (was_queued && buf_len(&s->_queue) == 0))
+        s->ops->on_drained(s);
+}
+
+void sock_shutdown(struct sock *s)
+{
+    if (!s->_is_open)
+        return;
+    if (buf_len(&s->_queue) > 0)
+        s->_must_shut = true;
+    else
+        (void)shutdown(s->_watch.fd, SHUT_WR);
+}
+
+bool sock_is_full(const struct sock *s)
+{
+    return s->_is_full;
+}
+
+size_t sock_queued_bytes(const struct sock *s)
+{
+    return buf_len(&s->_queue);
+}
+
+bool sock_is_open(const struct sock *s)
+{
+    return s->_is_open;
+}
+
+/* --- events --- */
+
+static int fd_error(int fd)
+{
+    int e = 0;
+    socklen_t len = sizeof(e);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &len) < 0)
+        return -errno;
+    return -e;
+}
+
+static void sock_on_ready(struct watch *w, uint32_t events)
+{
+    struct sock *s = CONTAINER_OF(w, struct sock, _watch);
+
+    if (s->_is_connecting) {
+        int e = fd_error(w->fd);
+        if (e < 0 || (events & EPOLLERR)) {
+            sock_fail(s, e < 0 ? e : -ECONNREFUSED);
+            return;
+        }
+        if (!(events & EPOLLOUT))
+            return;
+        s->_is_connecting = false;
+        s->ops->on_connected(s);
+        if (!s->_is_open)
+            return;
+    }
+    if ((events & EPOLLOUT) && buf_len(&s->_queue) > 0) {
+        sock_flush(s);
+        if (!s->_is_open)
+            return;
+    }
+    if (events & (EPOLLRDHUP | EPOLLHUP))
+        s->_has_hangup = true;
+    if ((events & EPOLLERR) && s->_error == 0) {
+        int e = fd_error(w->fd);
+        sock_break(s, e < 0 ? e : -ECONNRESET);
+    }
+    if (s->_error < 0)
+        sock_read_and_tell(s);
+    else if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
+        sock_read_and_tell(s);
+}
+
+/* --- listening --- */
+
+int listener_open(const struct addr *at, int backlog, struct addr *ret_bound)
+{
+    int on = 1;
+    int fd = socket(at->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return -errno;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    fd_options_set(fd); /* inherited by accepted sockets, so their first bytes are stamped too */
+    if (bind(fd, (const struct sockaddr *)(const void *)&at->ss, at->len) < 0 ||
+        listen(fd, backlog) < 0) {
+        int r = -errno;
+        close(fd);
+        return r;
+    }
+    if (ret_bound) {
+        ret_bound->len = sizeof(ret_bound->ss);
+        (void)getsockname(fd, (struct sockaddr *)(void *)&ret_bound->ss, &ret_bound->len);
+    }
+    return fd;
+}
+
+static bool is_out_of_descriptors(int e)
+{
+    return e == EMFILE || e == ENFILE || e == ENOBUFS || e == ENOMEM;
+}
+
+static void listener_on_ready(struct watch *w, uint32_t events)
+{
+    struct listener *l = CONTAINER_OF(w, struct listener, _watch);
+
+    (void)events;
+    for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
+        int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd >= 0) {
+            l->on_accept(l, fd);
+            if (w->fd < 0)
+                return; /* stopped by the handler */
+            continue;
+        }
+        if (errno == EINTR || errno == ECONNABORTED)
+            continue;
+        if (errno == EAGAIN)
+            return;
+        stat_inc(STAT_ACCEPT_ERRORS);
+        if (is_out_of_descriptors(errno)) {
+            /* The socket stays readable: stop looking for a moment instead of spinning. */
+            loop_unwatch(l->_loop, w);
+            loop_timer_start(l->_loop, &l->_pause, ACCEPT_PAUSE_NS);
+        }
+        return;
+    }
+}
+
+static void listener_on_pause_over(struct timer *t)
+{
+    struct listener *l = CONTAINER_OF(t, struct listener, _pause);
+
+    if (loop_watch(l->_loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE) < 0)
+        loop_timer_start(l->_loop, t, ACCEPT_PAUSE_NS);
+}
+
+int listener_start(struct listener *l, struct loop *loop, int fd,
+                   void (*on_accept)(struct listener *l, int fd))
+{
+    *l = (struct listener){._loop = loop, .on_accept = on_accept};
+    l->_watch.fd = fd;
+    l->_watch.on_ready = listener_on_ready;
+    timer_init(&l->_pause, listener_on_pause_over);
+    return loop_watch(loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE);
+}
+
+void listener_stop(struct listener *l)
+{
+    if (!l->_loop || l->_watch.fd < 0)
+        return;
+    loop_timer_stop(l->_loop, &l->_pause);
+    loop_unwatch(l->_loop, &l->_watch);
+    l->_watch.fd = -1;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * io/sock.h - one non-blocking stream socket: filled buffers up, a send queue down.
+ *
+ * Role:      the seam behind which epoll lives; TLS and another kernel interface fit in here.
+ * Reads:     edge-triggered. Data comes as a view into the loop's shared buffer together with its
+ *            stamp; the handler consumes or copies all of it. sock_pause stops delivery (the kernel
+ *            then holds the peer back); a FIN is reported even while paused, by on_hangup.
+ * Writes:    tried at once; what the kernel does not take is queued (<= max_queue_bytes) and sent
+ *            later. Above LIMIT_SEND_HIGH_BYTES sock_is_full; on_drained comes when a full queue
+ *            has fallen below LIMIT_SEND_LOW_BYTES, and when a queue has become empty.
+ * Ends:      on_eof (FIN) and on_error (RST, other) are told once each at most; after on_error or
+ *            sock_close nothing is told any more. What came before an error is delivered first,
+ *            except to a paused reader with on_hangup: that one is told at once. A handler may call sock_close at any time, but
+ *            must not free the memory around a struct sock before the handler returned: use
+ *            loop_defer for that.
+ * Memory:    struct sock is embedded; the queue allocates only when the kernel's buffer is full.
+ * Threading: the loop's.
+ */
+#ifndef IO_SOCK_H
+#define IO_SOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/uio.h>
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/span.h"
+#include "io/addr.h"
+#include "io/loop.h"
+#include "io/stamp.h"
+
+struct sock;
+
+struct sock_ops {
+    void (*on_connected)(struct sock *s);
+    void (*on_data)(struct sock *s, struct span data, struct stamp at);
+    void (*on_eof)(struct sock *s, struct stamp at);
+    void (*on_hangup)(struct sock *s); /* FIN seen while paused, data may still wait; may be NULL */
+    void (*on_error)(struct sock *s, int error); /* negative errno; also a failed connect */
+    void (*on_drained)(struct sock *s);
+};
+
+struct sock {
+    const struct sock_ops *ops;
+    struct loop *_loop;
+    struct watch _watch;
+    struct task _ready; /* more to read in a later turn */
+    struct buf _queue;
+    mono_t _last_stamp;
+    int _error; /* the connection is broken; told once what came before it was read */
+    bool _is_open, _is_connecting, _is_paused, _is_eof_told, _has_hangup, _is_readable, _is_full,
+        _must_shut;
+};
+
+/* Once, before anything else. */
+void sock_init(struct sock *s, struct loop *l, const struct sock_ops *ops, size_t max_queue_bytes);
+
+/* Takes over an accepted or otherwise connected descriptor. On error the fd is closed. */
+int sock_attach(struct sock *s, int fd) WARN_UNUSED;
+
+/* Starts connecting. 0: on_connected or on_error follows (never from within this call). */
+int sock_connect(struct sock *s, const struct addr *to) WARN_UNUSED;
+
+/*
+ * Sends or queues all of iov (n <= 24). 0, -EMSGSIZE (queue over its maximum), -ENOMEM (in both cases
+ * a part of iov may be out: the stream is spoilt), or -errno of a broken connection (on_error follows
+ * later, behind what there is still to read). *ret_before (may be NULL): clock read directly before
+ * the send call.
+ */
+int sock_send(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before) WARN_UNUSED;
+
+/* Shuts down the sending side once everything queued is out. */
+void sock_shutdown(struct sock *s);
+
+void sock_pause(struct sock *s);
+void sock_resume(struct sock *s); /* data already waiting comes in this or the next turn */
+bool sock_is_paused(const struct sock *s);
+bool sock_is_full(const struct sock *s);
+size_t sock_queued_bytes(const struct sock *s);
+bool sock_is_open(const struct sock *s);
+
+/* Closes at once; queued bytes are lost. with_reset: RST instead of FIN. Idempotent. */
+void sock_close(struct sock *s, bool with_reset);
+
+/* --- listening --- */
+struct listener {
+    struct watch _watch;
+    struct timer _pause; /* after running out of descriptors */
+    struct loop *_loop;
+    void (*on_accept)(struct listener *l, int fd); /* takes over fd: non-blocking, close-on-exec */
+};
+
+/* Opens a listening socket (stamps on, SO_REUSEADDR). Returns the fd or -errno. */
+int listener_open(const struct addr *at, int backlog, struct addr *ret_bound) WARN_UNUSED;
+
+/* Watches a listening fd, possibly shared by several loops (EPOLLEXCLUSIVE). fd stays the caller's. */
+int listener_start(struct listener *l, struct loop *loop, int fd,
+                   void (*on_accept)(struct listener *l, int fd)) WARN_UNUSED;
+void listener_stop(struct listener *l);
+
+#endif
