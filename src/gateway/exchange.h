@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gateway/exchange.h - private to gateway/: one request and its answer, and the object they live in.
+ *
+ * A request walks RECEIVE -> PLAN -> ADMIT -> CONNECT -> SEND -> WAIT -> STREAM -> TAIL. PLAN and ADMIT
+ * take no time yet, so no exchange is ever seen resting in them. A retry goes back to CONNECT.
+ * Whatever happens, exchange_end is called once; memory goes at the end of the turn, so that every
+ * function up the stack may still look at is_ended.
+ */
+#ifndef GATEWAY_EXCHANGE_H
+#define GATEWAY_EXCHANGE_H
+
+#include "base/buf.h"
+#include "base/list.h"
+#include "base/rng.h"
+#include "gateway/gateway.h"
+#include "http/client.h"
+#include "http/server.h"
+
+enum exchange_state {
+    EXCHANGE_RECEIVE, /* collecting the request window */
+    EXCHANGE_CONNECT,
+    EXCHANGE_SEND, /* request head sent, body going out */
+    EXCHANGE_WAIT, /* request sent, no answer head yet */
+    EXCHANGE_STREAM,
+    EXCHANGE_TAIL, /* answer read whole, client still taking it */
+};
+
+enum { EXCHANGE_ID_LEN = 32 };
+
+struct exchange {
+    struct gateway *g;
+    struct gateway_config *config;   /* the one it started with */
+    struct http_server_conn *client; /* NULL: gone */
+    struct http_client *upstream;    /* NULL: none now */
+    struct tap *tap;                 /* NULL: not watched */
+    enum exchange_state state;
+    bool is_ended;
+    struct list link;
+    struct task free_later;
+    struct timer timer;
+    mono_t started, deadline; /* loop time, for timeouts */
+
+    /* request */
+    struct http1_head *head; /* copy; NULL once no retry can follow */
+    struct buf window;       /* body bytes held */
+    uint64_t request_bytes;
+    bool is_request_done;    /* last byte received */
+    bool is_window_exceeded; /* body is streamed: no retry, no edits */
+    bool is_sent_told;
+    bool is_request_dropped; /* the upstream takes no more of it; its answer or end is awaited */
+    bool is_plain; /* this attempt goes without the plan's edits */
+    bool was_stale_retried;
+    struct policy_plan plan;
+    bool has_plan, is_admitted;
+    uint32_t n_attempts;
+
+    /* answer */
+    int status; /* sent to the client; 0: none yet */
+    bool has_filter;
+    bool is_head_pending; /* rendered into gateway.fields, goes out with this read */
+    struct http_framing framing;
+    uint64_t response_bytes;
+    struct stamp read_at; /* of the read under way */
+    mono_t blocked_since; /* reading is paused for the client */
+    int64_t blocked_ns;
+    bool was_blocked; /* since the last body bytes */
+    char id[EXCHANGE_ID_LEN + 1];
+};
+
+struct gateway {
+    struct gateway_deps d;
+    struct gateway_config *config;
+    struct http_server *server;
+    struct http_pool *pools[GATEWAY_UPSTREAMS_MAX];
+    struct list exchanges;
+    size_t n_exchanges;
+    struct rng rng;
+    struct buf request_head; /* scratch: head for the upstream */
+    struct buf fields;       /* scratch: answer fields of the read under way */
+    int answer_status;       /* with fields */
+    char answer_reason[64];
+    struct span parts[HTTP_PARTS_MAX]; /* body views of the read under way */
+    int n_parts;
+    void (*on_drained)(void *arg);
+    void *drained_arg;
+    bool is_draining;
+};
+
+/* exchange.c: what client connections and upstream connections tell. */
+extern const struct http_server_ops exchange_server_ops;
+void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason);
+void exchange_free(struct exchange *x);
+
+/* answer.c: the way back, from the upstream's head to the client's last byte. */
+void answer_head(struct exchange *x, const struct http1_head *head, struct stamp at);
+void answer_part(struct exchange *x, struct span bytes, struct stamp at);
+/* Writes what this read brought; is_last: the answer is complete. */
+void answer_flush(struct exchange *x, bool is_last);
+void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text);
+void answer_unblock(struct exchange *x);
+
+/* headers.c: which fields go on and which do not (docs/HEADERS.md). */
+int headers_to_upstream(const struct exchange *x, const struct gateway_upstream *u,
+                        struct http_framing framing, struct buf *out) WARN_UNUSED;
+int headers_to_client(const struct exchange *x, const struct http1_head *head,
+                      struct buf *out) WARN_UNUSED;
+/* A copy of a parsed head with everything it points to, in one block (mem_free); NULL: no memory. */
+struct http1_head *headers_copy(const struct http1_head *head);
+
+#endif

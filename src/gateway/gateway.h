@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gateway/gateway.h - one worker's gateway: client connections, exchanges, upstream pools.
+ *
+ * Role:      moves bytes between clients and upstreams. Asks tap/policy.h, tells tap/tap.h. Knows
+ *            HTTP, nothing of tokens or dialects.
+ * Threading: one gateway per loop. Several gateways share listening sockets, the resolver and the
+ *            admission objects. gateway_config is immutable and shared by reference.
+ * Memory:    bounded per exchange: request window (given back once the answer has begun), one read
+ *            and LIMIT_SEND_HIGH_BYTES waiting for a slow peer on each side.
+ */
+#ifndef GATEWAY_GATEWAY_H
+#define GATEWAY_GATEWAY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "gateway/admission.h"
+#include "io/addr.h"
+#include "io/loop.h"
+#include "io/resolver.h"
+#include "tap/policy.h"
+#include "tap/tap.h"
+
+enum { GATEWAY_UPSTREAMS_MAX = 64, GATEWAY_NAME_MAX = 64, GATEWAY_PREFIX_MAX = 128 };
+
+struct gateway_upstream {
+    char name[GATEWAY_NAME_MAX]; /* label value and name in logs */
+    char host[ADDR_HOST_MAX];    /* name or IP literal, without brackets */
+    uint16_t port;
+    char authority[ADDR_HOST_MAX + 8]; /* what Host says */
+    char prefix[GATEWAY_PREFIX_MAX];   /* put before the request's path; "" or "/base" */
+};
+
+/* Immutable once shared; reference-counted. */
+struct gateway_config {
+    atomic_int _refs;
+    size_t n_upstreams;
+    struct gateway_upstream upstreams[GATEWAY_UPSTREAMS_MAX];
+    size_t request_window_bytes;
+    uint64_t max_body_bytes;
+    size_t max_conns;
+    size_t max_idle_upstream;
+    int64_t connect_timeout_ns;
+    int64_t first_byte_timeout_ns; /* request sent -> answer head */
+    int64_t idle_timeout_ns;       /* between two reads of an answer */
+    int64_t total_timeout_ns;      /* whole exchange; 0: none */
+    int64_t client_head_timeout_ns, client_body_timeout_ns, client_idle_timeout_ns;
+    int64_t upstream_idle_timeout_ns; /* keep below the upstream's own */
+    int64_t dns_ttl_ns;
+};
+
+/* A config with defaults and one reference; NULL: out of memory. */
+struct gateway_config *gateway_config_new(void);
+struct gateway_config *gateway_config_ref(struct gateway_config *c);
+struct gateway_config *gateway_config_unref(struct gateway_config *c); /* returns NULL */
+
+/*
+ * Takes "http://host[:port][/base]" apart into *ret. A base of "/v1" is dropped where requests
+ * bring their own (both forms of base URL work). -EINVAL with text and hint.
+ */
+int gateway_upstream_parse(const char *name, const char *url, struct gateway_upstream *ret,
+                           struct err *reterr) WARN_UNUSED;
+
+struct gateway_deps {
+    struct loop *loop;
+    struct resolver *resolver;
+    const struct policy_ops *policy_ops;
+    struct policy *policy;
+    const struct tap_ops *tap_ops;
+    void *tap_watcher;
+    struct admission **admission; /* one per upstream of the config, shared by all workers */
+};
+
+struct gateway;
+
+int gateway_new(const struct gateway_deps *deps, struct gateway_config *config,
+                struct gateway **ret) WARN_UNUSED;
+
+/* Ends every exchange (TAP_END_DRAIN) and frees. Turns the loop, so not from within one of its
+ * callbacks. Returns NULL. */
+struct gateway *gateway_free(struct gateway *g);
+
+/* Accepts on a listening descriptor that other workers may share; it stays the caller's. */
+int gateway_listen(struct gateway *g, int fd) WARN_UNUSED;
+
+/* New exchanges use this config from now on; the upstreams must be the same. */
+void gateway_config_set(struct gateway *g, struct gateway_config *config);
+
+/* Stops accepting; idle connections close; on_drained (once) when no exchange is left;
+ * it must not free the gateway. */
+void gateway_drain(struct gateway *g, void (*on_drained)(void *arg), void *arg);
+size_t gateway_n_exchanges(const struct gateway *g);
+
+#endif
