@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim/sim_answer.h - one completion from its request to its last byte.
+ *
+ * Role:      asks the model when the next tokens are ready, waits for it with a loop timer, and
+ * sends the event; applies the switches. A client that does not read holds the answer back. Ends:
+ * on_over once, after the connection was given back or the client had gone; the memory may be freed
+ * in it. Threading: the engine's loop.
+ */
+#ifndef SIM_SIM_ANSWER_H
+#define SIM_SIM_ANSWER_H
+
+#include "base/buf.h"
+#include "base/rng.h"
+#include "http/server.h"
+#include "io/loop.h"
+#include "sim/ask.h"
+#include "sim/chunk.h"
+#include "sim/model.h"
+#include "sim/outlet.h"
+#include "sim/switches.h"
+#include "sim/truth.h"
+#include "sim/words.h"
+
+/* What all answers of one worker share. */
+struct sim_engine {
+    struct loop *loop;
+    struct model model;
+    struct rng rng;
+    struct words words;
+    struct truth *truth; /* NULL: off */
+    struct buf scratch;  /* rendering of whole answers */
+};
+
+struct sim_answer {
+    struct switches switches; /* filled by the owner before the begin */
+    struct ask ask;           /* likewise */
+    bool is_chat;             /* likewise */
+    void (*on_over)(struct sim_answer *a);
+    /* private */
+    struct sim_engine *_engine;
+    struct http_server_conn *_conn;
+    struct model_request _request;
+    struct outlet _out;
+    struct truth_entry *_truth;
+    struct timer _timer;
+    struct task _go; /* the model started it */
+    mono_t _t_ready; /* when a non-stream answer is complete */
+    struct chunk_style _style;
+    struct buf _body;
+    int _phase;
+    int _status;
+    bool _is_in_model;
+    int64_t _n_choices, _prompt_tokens;
+    int64_t _n_events;   /* token events sent, of one choice */
+    int64_t _n_comments; /* sent */
+    char _id[TRUTH_ID_MAX];
+};
+
+/* id: of the request, copied; empty: one is made. t_request: last byte received. */
+void sim_answer_begin(struct sim_answer *a, struct sim_engine *e, struct http_server_conn *c,
+                      struct span id, mono_t t_request);
+
+void sim_answer_drained(struct sim_answer *a); /* the connection takes bytes again */
+void sim_answer_gone(struct sim_answer *a);    /* the client left; ends in on_over */
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sim/sim_server.h - the simulated engine as a server: worker threads with a loop each, behind one
+ * listening socket.
+ *
+ * Paths:     POST /v1/chat/completions, /v1/completions; GET /v1/models, /health,
+ *            /sim/truth?id=X-REQUEST-ID or ?last=N.
+ * Workers:   each has a model of its own; the concurrency limit is shared out evenly among them.
+ */
+#ifndef SIM_SIM_SERVER_H
+#define SIM_SIM_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "io/addr.h"
+#include "sim/ask.h"
+#include "sim/model.h"
+#include "sim/switches.h"
+
+enum { SIM_WORKERS_MAX = 64 };
+
+struct sim_config {
+    struct addr listen;
+    int n_workers; /* 1 .. SIM_WORKERS_MAX */
+    struct model_config model;
+    struct switches defaults;
+    char model_name[ASK_MODEL_MAX]; /* told by /v1/models; every name is served */
+    size_t n_truth;                 /* requests remembered; 0: none */
+    int64_t idle_close_ns;          /* keep-alive connections are closed after that idle time */
+    uint64_t seed;
+};
+
+void sim_config_init(struct sim_config *c);
+
+struct sim_server;
+
+/* Listens and starts the workers. ret_bound: with the port the kernel chose. */
+int sim_server_start(const struct sim_config *c, struct sim_server **ret, struct addr *ret_bound,
+                     struct err *reterr) WARN_UNUSED;
+
+/* Ends all connections, joins the workers, frees. Returns NULL. */
+struct sim_server *sim_server_stop(struct sim_server *s);
+
+#endif
