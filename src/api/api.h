@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api/api.h - the admin listener: metrics, health, what is in flight, what was finished last.
+ *
+ * Role:      HTTP in front of what other threads know. Owns no state of its own; everything comes
+ *            through struct api_sources.
+ * Threading: one loop, the admin thread's. Sources are called on it.
+ * Access:    whoever can reach the listener; it is bound to loopback unless configured otherwise.
+ */
+#ifndef API_API_H
+#define API_API_H
+
+#include <stdbool.h>
+
+#include "api/recent.h"
+#include "base/attr.h"
+#include "base/jsonw.h"
+#include "io/loop.h"
+#include "metrics/metrics.h"
+
+struct api_sources {
+    const struct metrics *metrics;
+    struct recent *recent;
+    /* Whether traffic may be sent here; *ret_why: static text when not. */
+    bool (*is_ready)(void *arg, const char **ret_why);
+    /* Writes one JSON object per open exchange into the array that is open in w. */
+    void (*inflight)(void *arg, struct jsonw *w);
+    void *arg;
+};
+
+struct api;
+
+int api_new(struct loop *l, const struct api_sources *sources, struct api **ret) WARN_UNUSED;
+struct api *api_free(struct api *a);
+int api_listen(struct api *a, int fd) WARN_UNUSED; /* fd stays the caller's */
+
+#endif

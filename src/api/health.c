@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/routes.h"
+
+static void status_write(struct api_answer *ret, bool is_ok, const char *why)
+{
+    struct jsonw w;
+
+    jsonw_init(&w, &ret->body);
+    jsonw_begin_object(&w);
+    jsonw_key(&w, "status");
+    jsonw_cstr(&w, is_ok ? "ok" : "not ready");
+    if (!is_ok) {
+        jsonw_key(&w, "reason");
+        jsonw_cstr(&w, why);
+    }
+    jsonw_key(&w, "version");
+    jsonw_cstr(&w, PROJECT_VERSION);
+    jsonw_end_object(&w);
+    ret->status = jsonw_error(&w) < 0 || buf_append(&ret->body, SPAN("\n")) < 0 ? 500
+                  : is_ok                                                       ? 200
+                                                                                : 503;
+}
+
+void health_handle_healthz(const struct api_request *req, struct api_answer *ret)
+{
+    (void)req;
+    status_write(ret, true, "");
+}
+
+void health_handle_readyz(const struct api_request *req, struct api_answer *ret)
+{
+    const char *why = "";
+    bool is_ready = req->sources->is_ready(req->sources->arg, &why);
+
+    status_write(ret, is_ready, why);
+}

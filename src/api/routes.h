@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api/routes.h - private to api/: the route table and what a handler gets and gives.
+ *
+ * Adding a resource: a file api/<resource>.c with its handlers, a row in api/routes.c.
+ */
+#ifndef API_ROUTES_H
+#define API_ROUTES_H
+
+#include "api/api.h"
+#include "base/buf.h"
+#include "base/span.h"
+#include "wire/http1.h"
+
+struct api_request {
+    const struct api_sources *sources;
+    const struct http1_head *head;
+    struct span path;
+    struct span query; /* behind '?', undecoded */
+};
+
+struct api_answer {
+    int status;               /* 200 unless the handler says otherwise */
+    const char *content_type; /* static; default application/json */
+    bool is_gzip;
+    struct buf body;
+};
+
+struct route {
+    struct span path;
+    void (*handle)(const struct api_request *req, struct api_answer *ret);
+    const char *help; /* for GET / */
+};
+
+/* The row for that path, or NULL. */
+const struct route *route_find(struct span path);
+const struct route *route_at(size_t i); /* NULL behind the last */
+
+/* Value of a query parameter (undecoded), p == NULL when absent. */
+struct span api_query_value(struct span query, struct span name);
+
+/* Replaces the answer by {"error": text} with that status. */
+void api_answer_error(struct api_answer *a, int status, const char *text);
+
+/* health.c, metrics.c, requests.c, index.c */
+void health_handle_healthz(const struct api_request *req, struct api_answer *ret);
+void health_handle_readyz(const struct api_request *req, struct api_answer *ret);
+void metrics_page_handle(const struct api_request *req, struct api_answer *ret);
+void requests_handle_inflight(const struct api_request *req, struct api_answer *ret);
+void requests_handle_recent(const struct api_request *req, struct api_answer *ret);
+void index_handle(const struct api_request *req, struct api_answer *ret);
+
+#endif

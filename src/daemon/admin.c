@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/admin.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "io/sock.h"
+
+enum { BACKLOG = 128 };
+
+struct admin {
+    struct loop *loop;
+    struct api *api;
+    int fd; /* -1: not listening */
+    bool is_running;
+    pthread_t thread;
+    char text[ADDR_TEXT_MAX];
+};
+
+static void *admin_main(void *arg)
+{
+    struct admin *a = arg;
+
+    loop_run(a->loop);
+    return NULL;
+}
+
+int admin_start(const struct addr *at, const struct api_sources *sources, struct admin **ret)
+{
+    struct admin *a = mem_zalloc(1, sizeof(*a));
+    struct addr bound;
+    int r;
+
+    if (!a)
+        return -ENOMEM;
+    a->fd = listener_open(at, BACKLOG, &bound);
+    r = a->fd < 0 ? a->fd : loop_new(&a->loop);
+    if (r == 0)
+        r = api_new(a->loop, sources, &a->api);
+    if (r == 0)
+        r = api_listen(a->api, a->fd);
+    if (r == 0)
+        r = -pthread_create(&a->thread, NULL, admin_main, a);
+    if (r < 0) {
+        admin_stop(a);
+        return r;
+    }
+    a->is_running = true;
+    addr_format(&bound, a->text);
+    *ret = a;
+    return 0;
+}
+
+struct admin *admin_stop(struct admin *a)
+{
+    if (!a)
+        return NULL;
+    if (a->is_running) {
+        loop_stop(a->loop);
+        pthread_join(a->thread, NULL);
+    }
+    api_free(a->api);
+    loop_free(a->loop);
+    if (a->fd >= 0)
+        close(a->fd);
+    mem_free(a);
+    return NULL;
+}
+
+const char *admin_text(const struct admin *a)
+{
+    return a->text;
+}

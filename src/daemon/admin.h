@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/admin.h - the admin thread: a loop with api/ on its own listener.
+ */
+#ifndef DAEMON_ADMIN_H
+#define DAEMON_ADMIN_H
+
+#include "api/api.h"
+#include "base/attr.h"
+#include "io/addr.h"
+
+struct admin;
+
+/* Listens and starts the thread. Negative errno. */
+int admin_start(const struct addr *at, const struct api_sources *sources,
+                struct admin **ret) WARN_UNUSED;
+struct admin *admin_stop(struct admin *a); /* NULL is allowed; returns NULL */
+
+const char *admin_text(const struct admin *a); /* address as bound */
+
+#endif

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/config.h - the program's configuration: one plain object, immutable once loaded.
+ *
+ * Role:      defaults < file (YAML) < command line. The keys, with defaults, bounds, and texts,
+ * stand in one table (config_keys.c), which the loader, config_diff and docs/CONFIG.md read.
+ * Errors:    all mistakes at once, with file, line, column and a hint (config_errors.h).
+ * Units:     durations in ns, sizes in bytes.
+ * Threading: immutable after loading; reference-counted; ref and unref from any thread.
+ */
+#ifndef DAEMON_CONFIG_H
+#define DAEMON_CONFIG_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/attr.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "daemon/config_errors.h"
+#include "gateway/gateway.h"
+#include "metrics/metrics.h"
+
+enum {
+    CONFIG_KEYS_MAX = 64,        /* rows of the key table */
+    CONFIG_WORKERS_AUTO_MAX = 64 /* "workers: auto" takes at most so many */
+};
+
+struct config_texts {
+    char **items;
+    size_t n;
+};
+
+struct config_upstream {
+    char *name; /* label value; host and port of the URL when not told */
+    char *url;  /* as gateway_upstream_parse takes it */
+};
+
+struct config_upstreams {
+    struct config_upstream *items;
+    size_t n;
+};
+
+/* What metrics_new and metrics_set_bounds take; values belong to the list. */
+struct config_bounds {
+    struct metrics_bounds *items;
+    size_t n;
+};
+
+struct config {
+    atomic_int _refs;
+    uint64_t _keys_set; /* bit i: key i was told by file or command line */
+
+    struct config_texts listen; /* "ADDR:PORT" for clients */
+    char *admin_listen;         /* "ADDR:PORT" for metrics, health, API */
+    uint64_t workers;           /* resolved: at least 1 */
+    struct config_upstreams upstreams;
+
+    uint64_t request_window_bytes;
+    uint64_t max_body_bytes;
+    uint64_t max_conns;         /* per worker */
+    uint64_t max_idle_upstream; /* per worker and upstream */
+
+    int64_t connect_timeout_ns;
+    int64_t first_byte_timeout_ns;
+    int64_t idle_timeout_ns;
+    int64_t total_timeout_ns; /* 0: none */
+    int64_t client_head_timeout_ns, client_body_timeout_ns, client_idle_timeout_ns;
+    int64_t upstream_idle_timeout_ns;
+    int64_t dns_ttl_ns;
+    int64_t drain_timeout_ns;
+
+    bool usage_inject;          /* ask upstreams for usage where the client did not */
+    struct config_texts models; /* label values from the start */
+    struct config_bounds bounds;
+    uint64_t max_label_values; /* per label */
+    uint64_t max_series;
+
+    char *log_file;           /* of request records: a path, "-" standard output, "" none */
+    enum log_level log_level; /* of the operator's log */
+    char *data_dir;           /* "": nothing is kept */
+};
+
+/*
+ * Defaults and the file at path (NULL: no file; "-": standard input). All required keys have to be
+ * there. Returns 0 and sets *ret (one reference: config_unref); or -EINVAL, -ENOMEM or why the file
+ * could not be read, with at least one message in *reterrs, whose places borrow path.
+ * Command line on top: config_args_load in daemon/config_args.h.
+ */
+int config_load(const char *path, struct config **ret, struct err_list *reterrs) WARN_UNUSED;
+
+/* The same for looking at a file: required keys may be missing. */
+int config_load_partial(const char *path, struct config **ret,
+                        struct err_list *reterrs) WARN_UNUSED;
+
+/* Only the defaults; no upstream. -ENOMEM. */
+int config_defaults(struct config **ret) WARN_UNUSED;
+
+struct config *config_ref(struct config *c);
+struct config *config_unref(struct config *c); /* NULL is allowed; returns NULL */
+
+/* Keys told by file or command line. */
+size_t config_n_set(const struct config *c);
+
+/* The gateway's part: *ret has one reference. -ENOMEM; -EINVAL cannot happen after a load. */
+int config_to_gateway(const struct config *c, struct gateway_config **ret,
+                      struct err *reterr) WARN_UNUSED;
+
+/* Whether a changed key takes effect in a running program. */
+enum config_reload {
+    CONFIG_RELOAD,  /* yes, for new requests */
+    CONFIG_RESTART, /* no: a reload that changes it is refused */
+};
+
+/*
+ * Paths of the keys of that class whose values differ, in table order, static texts. Returns how
+ * many. A reload is to be refused when config_diff(running, wanted, CONFIG_RESTART, ...) > 0.
+ */
+size_t config_diff(const struct config *a, const struct config *b, enum config_reload class,
+                   const char *ret_paths[CONFIG_KEYS_MAX]);
+
+/* The effective values as a configuration file. The same object gives the same text. */
+int config_to_yaml(const struct config *c, struct buf *out) WARN_UNUSED;
+
+/* docs/CONFIG.md, and the commented deploy/inferometer.yaml. On failure *out is as before. */
+int config_to_markdown(struct buf *out) WARN_UNUSED;
+int config_to_yaml_example(struct buf *out) WARN_UNUSED;
+
+#endif

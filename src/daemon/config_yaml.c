@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/config_yaml.c - libyaml's events -> struct config_node.
+ *
+ * The tree is built here and not by yaml_parser_load, which expands aliases, recurses without a
+ * bound and gives up at the first mistake. Every event carries the place it came from. A refused
+ * construct (anchor, tag, duplicate key) is listed and reading goes on; only a text that libyaml
+ * cannot follow, or one over a limit, ends it, and then what was read so far is still handed out.
+ */
+#include "daemon/config_yaml.h"
+
+#include <errno.h>
+#include <yaml.h>
+
+#include "base/mem.h"
+
+struct reader {
+    yaml_parser_t parser;
+    struct span text;
+    const char *where;
+    struct err_list *errs;
+    size_t n_nodes;
+    bool has_mistakes;
+};
+
+static struct err *error_at(struct reader *rd, int line, int column)
+{
+    rd->has_mistakes = true;
+    return err_list_add(rd->errs, rd->where, line, column);
+}
+
+static struct err *error_at_mark(struct reader *rd, yaml_mark_t mark)
+{
+    return error_at(rd, (int)mark.line + 1, (int)mark.column + 1);
+}
+
+struct config_node *config_yaml_free(struct config_node *node)
+{
+    while (node) {
+        struct config_node *next = node->next;
+
+        config_yaml_free(node->first); /* at most CONFIG_YAML_DEPTH_MAX deep */
+        config_yaml_free(node->value);
+        mem_free(node);
+        node = next;
+    }
+    return NULL;
+}
+
+static struct config_node *node_new(enum config_node_kind kind, struct span text)
+{
+    struct config_node *node = mem_zalloc(1, sizeof(*node) + text.n + 1);
+
+    if (!node)
+        return NULL;
+    node->kind = kind;
+    node->n = text.n;
+    if (text.n > 0)
+        memcpy(node->text, text.p, text.n);
+    return node;
+}
+
+struct config_node *config_yaml_scalar(struct span text)
+{
+    return node_new(CONFIG_NODE_SCALAR, text);
+}
+
+/* --- what libyaml says, for people --- */
+
+static struct span line_at(struct span text, size_t line)
+{
+    while (line-- > 0)
+        (void)span_split(&text, '\n');
+    return span_of(text.p, span_find_char(text, '\n'));
+}
+
+/* Offset of the first tab in the white space that the line begins with, or SIZE_MAX. */
+static size_t indentation_tab(struct span line)
+{
+    for (size_t i = 0; i < line.n; i++) {
+        if (line.p[i] == '\t')
+            return i;
+        if (line.p[i] != ' ')
+            break;
+    }
+    return SIZE_MAX;
+}
+
+static const char *syntax_hint(const char *problem)
+{
+    static const struct {
+        const char *problem;
+        const char *hint;
+    } rows[] = {
+        {"mapping values are not allowed",
+         "check the indentation, and put texts with \": \" in quotes"},
+        {"could not find expected ':'",
+         "a key needs a colon and a space behind it: \"key: value\""},
+        {"did not find expected key", "keys of one level start in the same column"},
+        {"did not find expected '-' indicator", "items of one list start in the same column"},
+        {"did not find expected ',' or", "close the bracket, and put commas between the items"},
+        {"found unexpected end of stream", "close the quote"},
+        {"found character that cannot start any token",
+         "put texts that begin with @ ` % or another special character in quotes"},
+        {"found unknown escape character", "use single quotes for texts with backslashes"},
+        {"block sequence entries are not allowed", "start a list on the line below its key"},
+        {"found undefined tag handle", "put texts that begin with ! in quotes"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        if (strncmp(problem, rows[i].problem, strlen(rows[i].problem)) == 0)
+            return rows[i].hint;
+    }
+    return "";
+}
+
+/* Bytes that are no text: libyaml tells the offset only. */
+static void encoding_error(struct reader *rd)
+{
+    size_t offset = rd->parser.problem_offset;
+    struct span before = span_of(rd->text.p, offset < rd->text.n ? offset : rd->text.n);
+    int line = 1, column = 1;
+    struct err *e;
+
+    for (size_t i = 0; i < before.n; i++) {
+        if (before.p[i] == '\n') {
+            line++;
+            column = 1;
+        } else if (((unsigned char)before.p[i] & 0xc0) != 0x80) {
+            column++;
+        }
+    }
+    e = error_at(rd, line, column);
+    (void)err_set(e, -EILSEQ, "not a text: %s", rd->parser.problem);
+    err_hint(e, "save the file as UTF-8, without control characters");
+}
+
+static int syntax_error(struct reader *rd)
+{
+    const yaml_parser_t *p = &rd->parser;
+    const char *problem = p->problem ? p->problem : "syntax error";
+    size_t tab;
+    struct err *e;
+
+    if (p->error == YAML_MEMORY_ERROR)
+        return -ENOMEM;
+    if (p->error == YAML_READER_ERROR) {
+        encoding_error(rd);
+        return -EBADMSG;
+    }
+    tab = indentation_tab(line_at(rd->text, p->problem_mark.line));
+    if (tab != SIZE_MAX) {
+        e = error_at(rd, (int)p->problem_mark.line + 1, (int)tab + 1);
+        (void)err_set(e, -EINVAL, "a tab in the indentation");
+        err_hint(e, "indent with spaces; YAML does not allow tabs there");
+        return -EBADMSG;
+    }
+    e = error_at_mark(rd, p->problem_mark);
+    if (p->context)
+        (void)err_set(e, -EINVAL, "YAML syntax: %s %s that began on line %zu", problem, p->context,
+                      p->context_mark.line + 1);
+    else
+        (void)err_set(e, -EINVAL, "YAML syntax: %s", problem);
+    err_hint(e, "%s", syntax_hint(problem));
+    return -EBADMSG;
+}
+
+static int next_event(struct reader *rd, yaml_event_t *ret_event)
+{
+    return yaml_parser_parse(&rd->parser, ret_event) ? 0 : syntax_error(rd);
+}
+
+/* --- nodes --- */
+
+static struct span yaml_text(const yaml_char_t *text, size_t n)
+{
+    return span_of(text, n);
+}
+
+static void refuse_extras(struct reader *rd, yaml_mark_t mark, const yaml_char_t *anchor,
+                          const yaml_char_t *tag)
+{
+    char shown[ERR_LIST_SHOWN_MAX];
+    struct err *e;
+
+    if (anchor) {
+        e = error_at_mark(rd, mark);
+        (void)err_set(e, -EINVAL, "anchor \"&%s\" is not supported",
+                      err_list_shown(span_cstr((const char *)anchor), shown));
+        err_hint(e, "write the value out, or put texts that begin with & in quotes");
+    }
+    if (tag) {
+        e = error_at_mark(rd, mark);
+        (void)err_set(e, -EINVAL, "tag \"%s\" is not supported",
+                      err_list_shown(span_cstr((const char *)tag), shown));
+        err_hint(e, "remove it, or put texts that begin with ! in quotes");
+    }
+}
+
+static struct config_node *alias_node(struct reader *rd, const yaml_event_t *event)
+{
+    char shown[ERR_LIST_SHOWN_MAX];
+    struct err *e = error_at_mark(rd, event->start_mark);
+
+    (void)err_set(e, -EINVAL, "alias \"*%s\" is not supported",
+                  err_list_shown(span_cstr((const char *)event->data.alias.anchor), shown));
+    err_hint(e, "write the value out, or put texts that begin with * in quotes");
+    return node_new(CONFIG_NODE_BAD, SPAN(""));
+}
+
+static struct config_node *node_of_event(struct reader *rd, const yaml_event_t *event)
+{
+    struct config_node *node = NULL;
+
+    switch (event->type) {
+    case YAML_ALIAS_EVENT:
+        return alias_node(rd, event);
+    case YAML_SCALAR_EVENT:
+        refuse_extras(rd, event->start_mark, event->data.scalar.anchor, event->data.scalar.tag);
+        node = node_new(CONFIG_NODE_SCALAR,
+                        yaml_text(event->data.scalar.value, event->data.scalar.length));
+        if (node)
+            node->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+        return node;
+    case YAML_SEQUENCE_START_EVENT:
+        refuse_extras(rd, event->start_mark, event->data.sequence_start.anchor,
+                      event->data.sequence_start.tag);
+        return node_new(CONFIG_NODE_LIST, SPAN(""));
+    case YAML_MAPPING_START_EVENT:
+        refuse_extras(rd, event->start_mark, event->data.mapping_start.anchor,
+                      event->data.mapping_start.tag);
+        return node_new(CONFIG_NODE_MAP, SPAN(""));
+    default: /* the grammar allows no other event where a node begins */
+        return node_new(CONFIG_NODE_BAD, SPAN(""));
+    }
+}
+
+static int check_limits(struct reader *rd, yaml_mark_t mark, int depth)
+{
+    struct err *e;
+
+    if (depth > CONFIG_YAML_DEPTH_MAX) {
+        e = error_at_mark(rd, mark);
+        (void)err_set(e, -E2BIG, "more than %d levels of nesting", CONFIG_YAML_DEPTH_MAX);
+        err_hint(e, "no key needs so many; is this the right file?");
+        return -EBADMSG;
+    }
+    if (++rd->n_nodes > CONFIG_YAML_NODES_MAX) {
+        e = error_at_mark(rd, mark);
+        (void)err_set(e, -E2BIG, "more than %d keys and values", CONFIG_YAML_NODES_MAX);
+        err_hint(e, "no configuration needs so many; is this the right file?");
+        return -EBADMSG;
+    }
+    return 0;
+}
+
+/* Marks the key that was just added when it is not usable. */
+static void check_key(struct reader *rd, const struct config_node *map, struct config_node *key)
+{
+    char shown[ERR_LIST_SHOWN_MAX];
+    struct err *e;
+
+    if (key->kind == CONFIG_NODE_LIST || key->kind == CONFIG_NODE_MAP) {
+        e = error_at(rd, key->line, key->column);
+        (void)err_set(e, -EINVAL, "a key has to be a text, not a list or mapping");
+        err_hint(e, "put texts that begin with [ or { in quotes");
+        key->kind = CONFIG_NODE_BAD;
+    }
+    if (key->kind == CONFIG_NODE_BAD)
+        return;
+    for (const struct config_node *k = map->first; k != key; k = k->next) {
+        if (k->kind == CONFIG_NODE_SCALAR && span_eq(config_node_span(k), config_node_span(key))) {
+            e = error_at(rd, key->line, key->column);
+            (void)err_set(e, -EEXIST, "key \"%s\" stands twice",
+                          err_list_shown(config_node_span(key), shown));
+            err_hint(e, "the first one is on line %d; keep one of them", k->line);
+            key->kind = CONFIG_NODE_BAD;
+            return;
+        }
+    }
+}
+
+static int read_children(struct reader *rd, struct config_node *parent, int depth);
+
+/* The node that begins with *event, which is consumed, into *slot. */
+static int read_node(struct reader *rd, yaml_event_t *event, int depth, struct config_node **slot)
+{
+    yaml_mark_t mark = event->start_mark;
+    struct config_node *node = NULL;
+    int r = check_limits(rd, mark, depth);
+
+    if (r == 0) {
+        node = node_of_event(rd, event);
+        r = node ? 0 : -ENOMEM;
+    }
+    yaml_event_delete(event);
+    if (!node)
+        return r;
+    node->line = (int)mark.line + 1;
+    node->column = (int)mark.column + 1;
+    *slot = node;
+    if (node->kind == CONFIG_NODE_LIST || node->kind == CONFIG_NODE_MAP)
+        r = read_children(rd, node, depth);
+    return r;
+}
+
+static int read_value(struct reader *rd, struct config_node *map, struct config_node *key,
+                      int depth)
+{
+    yaml_event_t event;
+    int r;
+
+    check_key(rd, map, key);
+    r = next_event(rd, &event);
+    return r < 0 ? r : read_node(rd, &event, depth + 1, &key->value);
+}
+
+static int read_children(struct reader *rd, struct config_node *parent, int depth)
+{
+    struct config_node **slot = &parent->first;
+
+    parent->is_cut = true;
+    for (;;) {
+        yaml_event_t event;
+        int r = next_event(rd, &event);
+
+        if (r < 0)
+            return r;
+        if (event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT) {
+            yaml_event_delete(&event);
+            parent->is_cut = false;
+            return 0;
+        }
+        r = read_node(rd, &event, depth + 1, slot);
+        if (r == 0 && parent->kind == CONFIG_NODE_MAP)
+            r = read_value(rd, parent, *slot, depth);
+        if (r < 0)
+            return r;
+        parent->n++;
+        slot = &(*slot)->next;
+    }
+}
+
+/* --- documents --- */
+
+static int second_document(struct reader *rd, yaml_mark_t mark)
+{
+    struct err *e = error_at_mark(rd, mark);
+
+    (void)err_set(e, -EINVAL, "a second document begins here");
+    err_hint(e, "one file holds one document; remove the line \"---\" or what follows it");
+    return -EBADMSG;
+}
+
+static int read_stream(struct reader *rd, struct config_node **root)
+{
+    for (;;) {
+        yaml_event_t event;
+        yaml_mark_t mark;
+        yaml_event_type_t type;
+        int r = next_event(rd, &event);
+
+        if (r < 0)
+            return r;
+        mark = event.start_mark;
+        type = event.type;
+        switch (type) {
+        case YAML_STREAM_START_EVENT:
+        case YAML_DOCUMENT_END_EVENT:
+        case YAML_DOCUMENT_START_EVENT:
+        case YAML_NO_EVENT:
+        case YAML_STREAM_END_EVENT:
+            yaml_event_delete(&event);
+            break;
+        default:
+            r = read_node(rd, &event, 0, root);
+            break;
+        }
+        if (r < 0)
+            return r;
+        if (type == YAML_STREAM_END_EVENT || type == YAML_NO_EVENT)
+            return 0;
+        if (type == YAML_DOCUMENT_START_EVENT && *root)
+            return second_document(rd, mark);
+    }
+}
+
+int config_yaml_parse(struct span text, const char *where, struct config_node **ret_root,
+                      struct err_list *errs)
+{
+    struct reader rd = {.text = text, .where = where, .errs = errs};
+    struct config_node *root = NULL;
+    int r;
+
+    if (text.n > CONFIG_YAML_BYTES_MAX) {
+        struct err *e = err_list_add(errs, where, 0, 0);
+        (void)err_set(e, -EFBIG, "larger than %d KiB", CONFIG_YAML_BYTES_MAX / 1024);
+        err_hint(e, "no configuration needs so much; is this the right file?");
+        *ret_root = NULL;
+        return -EBADMSG;
+    }
+    if (!yaml_parser_initialize(&rd.parser))
+        return -ENOMEM;
+    yaml_parser_set_input_string(&rd.parser, (const unsigned char *)(text.n > 0 ? text.p : ""),
+                                 text.n);
+    r = read_stream(&rd, &root);
+    yaml_parser_delete(&rd.parser);
+    if (r == -ENOMEM) {
+        config_yaml_free(root);
+        return r;
+    }
+    if (root && config_node_is_null(root))
+        root = config_yaml_free(root);
+    *ret_root = root;
+    return r == 0 && rd.has_mistakes ? -EINVAL : r;
+}

@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/daemon.c - wiring. Each part is opened by one function and closed in the reverse order by
+ * daemon_stop, which copes with whatever was not opened yet.
+ */
+#include "daemon/daemon.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/recent.h"
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stat.h"
+#include "daemon/admin.h"
+#include "daemon/worker.h"
+#include "export/jsonlog.h"
+#include "io/sock.h"
+
+enum { LISTENERS_MAX = 16, BACKLOG = 4096, RECENT_LINES = 1000 };
+
+struct daemon {
+    struct config *config;
+    struct gateway_config *gateway_config;
+    struct policy_config policy_config;
+    const char *upstream_names[GATEWAY_UPSTREAMS_MAX];
+    struct metrics *metrics;
+    struct recent *recent;
+    struct jsonlog *log;
+    struct resolver *resolver;
+    struct admission *admission[GATEWAY_UPSTREAMS_MAX];
+    int listen_fds[LISTENERS_MAX];
+    char listen_text[LISTENERS_MAX][ADDR_TEXT_MAX];
+    size_t n_listeners;
+    struct worker **workers;
+    size_t n_workers;
+    struct admin *admin;
+    atomic_bool is_draining;
+};
+
+/* --- listeners --- */
+
+/* The port is in use, or not ours to take: say which and what to do. */
+static int listen_error(int r, const char *text, const char *key, struct err *reterr)
+{
+    err_set(reterr, r, "could not listen on %s: %s", text, err_str(r));
+    if (r == -EADDRINUSE)
+        err_hint(reterr, "another program uses this port; stop it or choose another with --%s",
+                 key);
+    else if (r == -EACCES)
+        err_hint(reterr, "ports below 1024 need privileges; choose another with --%s", key);
+    return r;
+}
+
+static int listeners_open(struct daemon *d, struct err *reterr)
+{
+    const struct config_texts *listen = &d->config->listen;
+
+    if (listen->n > LISTENERS_MAX)
+        return err_set(reterr, -EINVAL, "more than %d listen addresses", LISTENERS_MAX);
+    for (size_t i = 0; i < listen->n; i++) {
+        struct addr at, bound;
+        int r = addr_parse(span_cstr(listen->items[i]), &at, reterr);
+
+        if (r < 0)
+            return r;
+        r = listener_open(&at, BACKLOG, &bound);
+        if (r < 0)
+            return listen_error(r, listen->items[i], "listen", reterr);
+        d->listen_fds[d->n_listeners] = r;
+        addr_format(&bound, d->listen_text[d->n_listeners++]);
+        if (!addr_is_loopback(&bound))
+            LOG_WARN("listening on %s: reachable from other machines, and there are no keys yet",
+                     d->listen_text[d->n_listeners - 1]);
+    }
+    return 0;
+}
+
+/* --- shared parts --- */
+
+static void on_log_line(void *arg, struct span line)
+{
+    recent_push(arg, line);
+}
+
+static int log_open(struct daemon *d, struct err *reterr)
+{
+    struct jsonlog_config config = {.path = d->config->log_file,
+                                    .capacity = LIMIT_RECORD_QUEUE,
+                                    .on_line = on_log_line,
+                                    .on_line_arg = d->recent};
+
+    return jsonlog_new(&config, &d->log, reterr);
+}
+
+static int metrics_open(struct daemon *d, struct err *reterr)
+{
+    const struct config *c = d->config;
+    struct metrics_config config = {.models = (const char *const *)c->models.items,
+                                    .n_models = c->models.n,
+                                    .bounds = c->bounds.items,
+                                    .n_bounds = c->bounds.n,
+                                    .max_label_values = (uint32_t)c->max_label_values,
+                                    .max_series = (uint32_t)c->max_series};
+    int r = metrics_new(&config, &d->metrics);
+
+    return r < 0 ? err_set(reterr, r, "could not set up the metrics: %s", err_str(r)) : 0;
+}
+
+static int shared_open(struct daemon *d, struct err *reterr)
+{
+    int r = config_to_gateway(d->config, &d->gateway_config, reterr);
+
+    if (r == 0)
+        r = metrics_open(d, reterr);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < d->gateway_config->n_upstreams; i++) {
+        d->upstream_names[i] = d->gateway_config->upstreams[i].name;
+        r = admission_new(&d->admission[i]);
+        if (r < 0)
+            return err_set(reterr, r, "out of memory");
+    }
+    d->policy_config = (struct policy_config){.upstreams = d->upstream_names,
+                                              .n_upstreams = d->gateway_config->n_upstreams,
+                                              .inject_usage = d->config->usage_inject};
+    r = recent_new(RECENT_LINES, &d->recent);
+    if (r == 0)
+        r = resolver_new(&d->resolver);
+    if (r < 0)
+        return err_set(reterr, r, "could not start: %s", err_str(r));
+    return log_open(d, reterr);
+}
+
+static int workers_start(struct daemon *d, struct err *reterr)
+{
+    struct worker_shared shared = {.gateway_config = d->gateway_config,
+                                   .policy_config = &d->policy_config,
+                                   .resolver = d->resolver,
+                                   .admission = d->admission,
+                                   .metrics = d->metrics,
+                                   .log = d->log,
+                                   .listen_fds = d->listen_fds,
+                                   .n_listen_fds = d->n_listeners};
+    size_t n = (size_t)d->config->workers;
+    int r = 0;
+
+    d->workers = mem_zalloc(n, sizeof(struct worker *));
+    if (!d->workers)
+        return err_set(reterr, -ENOMEM, "out of memory");
+    for (size_t i = 0; r == 0 && i < n; i++) {
+        r = worker_new(&shared, &d->workers[i]);
+        if (r == 0)
+            d->n_workers++;
+    }
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = worker_start(d->workers[i]);
+    return r < 0 ? err_set(reterr, r, "could not start the workers: %s", err_str(r)) : 0;
+}
+
+/* --- what the admin listener asks (on the admin thread) --- */
+
+static bool source_is_ready(void *arg, const char **ret_why)
+{
+    struct daemon *d = arg;
+
+    *ret_why = "draining";
+    return !atomic_load_explicit(&d->is_draining, memory_order_relaxed);
+}
+
+static void source_inflight(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+
+    for (size_t i = 0; i < d->n_workers; i++)
+        worker_inflight_write(d->workers[i], w);
+}
+
+static int admin_open(struct daemon *d, struct err *reterr)
+{
+    struct api_sources sources = {.metrics = d->metrics,
+                                  .recent = d->recent,
+                                  .is_ready = source_is_ready,
+                                  .inflight = source_inflight,
+                                  .arg = d};
+    struct addr at;
+    int r = addr_parse(span_cstr(d->config->admin_listen), &at, reterr);
+
+    if (r < 0)
+        return r;
+    r = admin_start(&at, &sources, &d->admin);
+    return r < 0 ? listen_error(r, d->config->admin_listen, "admin", reterr) : 0;
+}
+
+/* --- the whole --- */
+
+int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
+{
+    struct daemon *d = mem_zalloc(1, sizeof(*d));
+    int r;
+
+    if (!d)
+        return err_set(reterr, -ENOMEM, "out of memory");
+    d->config = config_ref(config);
+    r = listeners_open(d, reterr);
+    if (r == 0)
+        r = shared_open(d, reterr);
+    if (r == 0)
+        r = workers_start(d, reterr);
+    if (r == 0)
+        r = admin_open(d, reterr);
+    if (r < 0) {
+        daemon_stop(d);
+        return r;
+    }
+    *ret = d;
+    return 0;
+}
+
+struct daemon *daemon_stop(struct daemon *d)
+{
+    if (!d)
+        return NULL;
+    d->admin = admin_stop(d->admin);
+    for (size_t i = 0; i < d->n_workers; i++)
+        worker_free(d->workers[i]);
+    mem_free(d->workers);
+    jsonlog_free(d->log);
+    resolver_free(d->resolver);
+    recent_free(d->recent);
+    for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
+        admission_free(d->admission[i]);
+    metrics_free(d->metrics);
+    gateway_config_unref(d->gateway_config);
+    for (size_t i = 0; i < d->n_listeners; i++)
+        close(d->listen_fds[i]);
+    config_unref(d->config);
+    mem_free(d);
+    return NULL;
+}
+
+/* A reload is all or nothing: one key that needs a restart refuses it, and all of those are named.
+ */
+static int reload_check(const struct config *from, const struct config *to, struct err *reterr)
+{
+    const char *paths[CONFIG_KEYS_MAX];
+    size_t n = config_diff(from, to, CONFIG_RESTART, paths);
+    struct buf names;
+    int r = 0;
+
+    if (n == 0)
+        return 0;
+    buf_init(&names, 4 * KIB);
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = buf_printf(&names, "%s%s", i > 0 ? ", " : "", paths[i]);
+    err_set(reterr, -EBUSY, "changes only with a restart: %.*s", SPAN_ARG(buf_span(&names)));
+    err_hint(reterr, "undo it in the file, or restart the program");
+    buf_done(&names);
+    return -EBUSY;
+}
+
+int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
+{
+    struct gateway_config *gateway = NULL;
+    int r = reload_check(d->config, config, reterr);
+
+    if (r == 0)
+        r = config_to_gateway(config, &gateway, reterr);
+    if (r == 0) {
+        r = metrics_set_bounds(d->metrics, config->bounds.items, config->bounds.n);
+        if (r < 0)
+            err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
+    }
+    for (size_t i = 0; r == 0 && i < d->n_workers; i++) {
+        r = worker_post_config(d->workers[i], gateway, config->usage_inject);
+        if (r < 0)
+            err_set(reterr, r, "could not tell worker %zu: %s", i, err_str(r));
+    }
+    if (r == 0) {
+        log_level_set(config->log_level);
+        metrics_allow_models(d->metrics, (const char *const *)config->models.items,
+                             config->models.n);
+        gateway_config_unref(d->gateway_config);
+        d->gateway_config = gateway_config_ref(gateway);
+        config_unref(d->config);
+        d->config = config_ref(config);
+    }
+    gateway_config_unref(gateway);
+    return r;
+}
+
+void daemon_reopen_log(struct daemon *d)
+{
+    if (d->log)
+        jsonlog_reopen(d->log);
+}
+
+void daemon_drain(struct daemon *d)
+{
+    atomic_store_explicit(&d->is_draining, true, memory_order_relaxed);
+    /* Refuses what comes from now on. Closing would free the number while workers still hold it. */
+    for (size_t i = 0; i < d->n_listeners; i++)
+        (void)shutdown(d->listen_fds[i], SHUT_RDWR);
+    for (size_t i = 0; i < d->n_workers; i++)
+        if (worker_post_drain(d->workers[i]) < 0)
+            LOG_WARN("worker %zu could not be told to drain, its requests will be cut", i);
+}
+
+bool daemon_is_drained(const struct daemon *d)
+{
+    for (size_t i = 0; i < d->n_workers; i++)
+        if (!worker_is_drained(d->workers[i]))
+            return false;
+    return true;
+}
+
+const struct metrics *daemon_metrics(const struct daemon *d)
+{
+    return d->metrics;
+}
+
+const struct config *daemon_config(const struct daemon *d)
+{
+    return d->config;
+}
+
+const char *daemon_listen_text(const struct daemon *d, size_t i)
+{
+    return i < d->n_listeners ? d->listen_text[i] : NULL;
+}
+
+const char *daemon_admin_text(const struct daemon *d)
+{
+    return admin_text(d->admin);
+}

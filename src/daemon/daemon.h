@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/daemon.h - the gateway as a whole: workers, admin listener, log, wired together.
+ *
+ * Threads:   N workers, one admin, one log writer, one resolver, started by daemon_start with every
+ *            signal blocked; signals are the caller's (cli/serve.c).
+ * Threading: all functions by the thread that called daemon_start.
+ */
+#ifndef DAEMON_DAEMON_H
+#define DAEMON_DAEMON_H
+
+#include "base/attr.h"
+#include "base/err.h"
+#include "daemon/config.h"
+#include "io/addr.h"
+#include "metrics/metrics.h"
+
+struct daemon;
+
+/*
+ * Opens the listeners and the log, starts everything. When it returns 0, clients are served. Takes
+ * a reference to config. On failure nothing is left behind and *reterr says what to do.
+ */
+int daemon_start(struct config *config, struct daemon **ret, struct err *reterr) WARN_UNUSED;
+
+/* Takes over what may change while running; refused as a whole when a restart key changed. */
+int daemon_reload(struct daemon *d, struct config *config, struct err *reterr) WARN_UNUSED;
+
+/* The log file was renamed: open it anew. */
+void daemon_reopen_log(struct daemon *d);
+
+/* Not ready any more, new connections are refused; open exchanges go on. */
+void daemon_drain(struct daemon *d);
+bool daemon_is_drained(const struct daemon *d);
+
+/* Ends everything, also what is still open. NULL is allowed; returns NULL. */
+struct daemon *daemon_stop(struct daemon *d);
+
+const struct metrics *daemon_metrics(const struct daemon *d);
+
+/* The configuration in force; valid until the next reload. */
+const struct config *daemon_config(const struct daemon *d);
+
+/* "127.0.0.1:8400" as bound; i-th data listener, or the admin listener. */
+const char *daemon_listen_text(const struct daemon *d, size_t i); /* NULL behind the last */
+const char *daemon_admin_text(const struct daemon *d);
+
+#endif

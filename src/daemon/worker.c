@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/worker.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/mem.h"
+#include "daemon/sink.h"
+#include "observe/observe.h"
+
+struct worker {
+    struct loop *loop;
+    struct sink sink;
+    struct observer *observer;
+    struct policy *policy;
+    struct gateway *gateway;
+    pthread_t thread;
+    bool is_running;
+    atomic_bool is_drained;
+};
+
+int worker_new(const struct worker_shared *shared, struct worker **ret)
+{
+    struct worker *w = mem_zalloc(1, sizeof(*w));
+    struct gateway_deps deps;
+    int r;
+
+    if (!w)
+        return -ENOMEM;
+    r = loop_new(&w->loop);
+    if (r == 0)
+        r = sink_init(&w->sink, shared->metrics, shared->log);
+    if (r == 0)
+        r = observer_new(&sink_to_metrics_and_log, &w->sink, &w->observer);
+    if (r == 0)
+        r = policy_new(shared->policy_config, &w->policy);
+    if (r < 0)
+        goto fail;
+    deps = (struct gateway_deps){.loop = w->loop,
+                                 .resolver = shared->resolver,
+                                 .policy_ops = &policy_ops,
+                                 .policy = w->policy,
+                                 .tap_ops = &observe_tap,
+                                 .tap_watcher = w->observer,
+                                 .admission = shared->admission};
+    r = gateway_new(&deps, shared->gateway_config, &w->gateway);
+    for (size_t i = 0; r == 0 && i < shared->n_listen_fds; i++)
+        r = gateway_listen(w->gateway, shared->listen_fds[i]);
+    if (r < 0)
+        goto fail;
+    *ret = w;
+    return 0;
+fail:
+    worker_free(w);
+    return r;
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *w = arg;
+
+    loop_run(w->loop);
+    return NULL;
+}
+
+int worker_start(struct worker *w)
+{
+    int r = -pthread_create(&w->thread, NULL, worker_main, w);
+
+    w->is_running = r == 0;
+    return r;
+}
+
+struct worker *worker_free(struct worker *w)
+{
+    if (!w)
+        return NULL;
+    if (w->is_running) {
+        loop_stop(w->loop);
+        pthread_join(w->thread, NULL);
+        loop_turn(w->loop, 0); /* what was posted last still runs */
+    }
+    gateway_free(w->gateway);
+    policy_free(w->policy);
+    observer_free(w->observer);
+    sink_done(&w->sink);
+    loop_free(w->loop);
+    mem_free(w);
+    return NULL;
+}
+
+/* --- messages to the worker's thread --- */
+
+struct config_message {
+    struct worker *worker;
+    struct gateway_config *config;
+    bool inject_usage;
+};
+
+static void config_message_run(void *arg)
+{
+    struct config_message *m = arg;
+
+    gateway_config_set(m->worker->gateway, m->config);
+    policy_reload(m->worker->policy, m->inject_usage);
+    gateway_config_unref(m->config);
+    mem_free(m);
+}
+
+int worker_post_config(struct worker *w, struct gateway_config *config, bool inject_usage)
+{
+    struct config_message *m = mem_alloc(sizeof(*m));
+    int r;
+
+    if (!m)
+        return -ENOMEM;
+    *m = (struct config_message){
+        .worker = w, .config = gateway_config_ref(config), .inject_usage = inject_usage};
+    r = loop_post(w->loop, config_message_run, m);
+    if (r < 0) {
+        gateway_config_unref(m->config);
+        mem_free(m);
+    }
+    return r;
+}
+
+static void on_drained(void *arg)
+{
+    struct worker *w = arg;
+
+    atomic_store_explicit(&w->is_drained, true, memory_order_release);
+}
+
+static void drain_run(void *arg)
+{
+    struct worker *w = arg;
+
+    gateway_drain(w->gateway, on_drained, w);
+}
+
+int worker_post_drain(struct worker *w)
+{
+    return loop_post(w->loop, drain_run, w);
+}
+
+bool worker_is_drained(const struct worker *w)
+{
+    return atomic_load_explicit(&w->is_drained, memory_order_acquire);
+}
+
+/* --- in flight --- */
+
+static void duration_write(struct jsonw *j, const char *key, int64_t ns)
+{
+    jsonw_key(j, key);
+    if (ns < 0)
+        jsonw_null(j);
+    else
+        jsonw_double(j, (double)ns / (double)NS_PER_MS);
+}
+
+static void inflight_write_one(void *ctx, const struct observe_inflight *f)
+{
+    struct jsonw *j = ctx;
+    mono_t now = clock_mono();
+
+    jsonw_begin_object(j);
+    jsonw_key(j, "request_id");
+    jsonw_cstr(j, f->request_id);
+    jsonw_key(j, "endpoint");
+    jsonw_cstr(j, f->endpoint ? f->endpoint : "");
+    jsonw_key(j, "model");
+    jsonw_cstr(j, f->model);
+    jsonw_key(j, "upstream");
+    jsonw_cstr(j, f->upstream);
+    jsonw_key(j, "is_stream");
+    jsonw_bool(j, f->is_stream);
+    duration_write(j, "age_ms", mono_diff(now, f->t_accept));
+    duration_write(j, "since_first_token_ms",
+                   mono_is_set(f->t_first_token) ? mono_diff(now, f->t_first_token) : -1);
+    duration_write(j, "since_last_token_ms",
+                   mono_is_set(f->t_last_token) ? mono_diff(now, f->t_last_token) : -1);
+    jsonw_key(j, "output_events");
+    jsonw_u64(j, f->n_output_events);
+    jsonw_end_object(j);
+}
+
+void worker_inflight_write(struct worker *w, struct jsonw *j)
+{
+    observer_each_inflight(w->observer, inflight_write_one, j);
+}

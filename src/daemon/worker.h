@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/worker.h - one gateway worker: a thread with its loop, gateway, policy, observer and
+ * metrics shard. Workers share listening sockets, resolver, admission, metrics and log, nothing
+ * else.
+ *
+ * Threading: worker_new, worker_start, worker_stop and worker_free by the main thread;
+ * worker_post_* hand work to the worker's loop; worker_each_inflight from any thread.
+ */
+#ifndef DAEMON_WORKER_H
+#define DAEMON_WORKER_H
+
+#include <stdatomic.h>
+
+#include "base/jsonw.h"
+#include "export/jsonlog.h"
+#include "gateway/gateway.h"
+#include "metrics/metrics.h"
+#include "policy/policy.h"
+
+struct worker;
+
+/* What all workers share; outlives them. */
+struct worker_shared {
+    struct gateway_config *gateway_config;
+    const struct policy_config *policy_config;
+    struct resolver *resolver;
+    struct admission **admission;
+    struct metrics *metrics;
+    struct jsonlog *log; /* NULL: none */
+    const int *listen_fds;
+    size_t n_listen_fds;
+};
+
+int worker_new(const struct worker_shared *shared, struct worker **ret) WARN_UNUSED;
+int worker_start(struct worker *w) WARN_UNUSED; /* starts the thread */
+
+/* New exchanges use this configuration. -ENOMEM. */
+int worker_post_config(struct worker *w, struct gateway_config *config,
+                       bool inject_usage) WARN_UNUSED;
+
+/* Stops accepting; worker_is_drained tells when no exchange is left. -ENOMEM. */
+int worker_post_drain(struct worker *w) WARN_UNUSED;
+bool worker_is_drained(const struct worker *w);
+
+/* Ends what is still open, stops and joins the thread, frees. NULL is allowed; returns NULL. */
+struct worker *worker_free(struct worker *w);
+
+/* One JSON object per open exchange into the array that is open in j. */
+void worker_inflight_write(struct worker *w, struct jsonw *j);
+
+#endif
