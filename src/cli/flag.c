@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/flag.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+
+void flag_init(struct flag *f, int argc, char **argv)
+{
+    *f = (struct flag){._argc = argc, ._argv = argv, ._i = 1};
+}
+
+int flag_next(struct flag *f, struct err *reterr)
+{
+    struct span arg;
+
+    if (f->_i >= f->_argc)
+        return 0;
+    arg = span_cstr(f->_argv[f->_i++]);
+    f->_value = (struct span){0};
+    if (span_eq(arg, SPAN("-h"))) {
+        f->name = SPAN("help");
+        return 1;
+    }
+    if (!span_starts_with(arg, SPAN("--")) || arg.n == 2) {
+        (void)err_set(reterr, -EINVAL, "\"%.*s\" is not a flag", SPAN_ARG(arg));
+        err_hint(reterr, "flags begin with --; see --help");
+        return -EINVAL;
+    }
+    arg = span_from(arg, 2);
+    if (span_find_char(arg, '=') < arg.n) {
+        f->name = span_split(&arg, '=');
+        f->_value = arg;
+    } else {
+        f->name = arg;
+    }
+    return 1;
+}
+
+bool flag_is(const struct flag *f, const char *name)
+{
+    return span_eq(f->name, span_cstr(name));
+}
+
+int flag_value(struct flag *f, const char *fallback, struct span *ret, struct err *reterr)
+{
+    struct span next = f->_i < f->_argc ? span_cstr(f->_argv[f->_i]) : (struct span){0};
+
+    if (f->_value.p) {
+        *ret = f->_value;
+    } else if (next.p && !span_starts_with(next, SPAN("--"))) {
+        *ret = next;
+        f->_i++;
+    } else if (fallback) {
+        *ret = span_cstr(fallback);
+    } else {
+        return err_set(reterr, -EINVAL, "--%.*s needs a value", SPAN_ARG(f->name));
+    }
+    return 0;
+}
+
+static int bad_value(const struct flag *f, struct span value, struct err *reterr,
+                     const char *wanted)
+{
+    return err_set(reterr, -EINVAL, "--%.*s: \"%.*s\" is not %s", SPAN_ARG(f->name),
+                   SPAN_ARG(value), wanted);
+}
+
+int flag_i64(struct flag *f, int64_t min, int64_t max, int64_t *ret, struct err *reterr)
+{
+    char wanted[80];
+    struct span value = {0};
+    int64_t n;
+    int r = flag_value(f, NULL, &value, reterr);
+
+    if (r < 0)
+        return r;
+    if (num_parse_i64(value, &n) < 0 || n < min || n > max) {
+        (void)snprintf(wanted, sizeof(wanted), "a whole number from %lld to %lld", (long long)min,
+                       (long long)max);
+        return bad_value(f, value, reterr, wanted);
+    }
+    *ret = n;
+    return 0;
+}
+
+int flag_double(struct flag *f, double min, double max, double *ret, struct err *reterr)
+{
+    char wanted[80];
+    struct span value = {0};
+    double v;
+    int r = flag_value(f, NULL, &value, reterr);
+
+    if (r < 0)
+        return r;
+    if (num_parse_double(value, &v) < 0 || v < min || v > max) {
+        (void)snprintf(wanted, sizeof(wanted), "a number from %g to %g", min, max);
+        return bad_value(f, value, reterr, wanted);
+    }
+    *ret = v;
+    return 0;
+}
+
+int flag_duration(struct flag *f, int64_t *ret_ns, struct err *reterr)
+{
+    struct span value = {0};
+    int64_t ns;
+    int r = flag_value(f, NULL, &value, reterr);
+
+    if (r < 0)
+        return r;
+    if (num_parse_duration(value, &ns) < 0)
+        return bad_value(f, value, reterr, "a duration like 500ms, 10s or 2m");
+    *ret_ns = ns;
+    return 0;
+}
+
+int flag_ms(struct flag *f, int64_t *ret_ns, struct err *reterr)
+{
+    double ms = 0;
+    int r = flag_double(f, 0, 24 * 3600 * 1e3, &ms, reterr);
+
+    if (r == 0)
+        *ret_ns = (int64_t)llround(ms * (double)NS_PER_MS);
+    return r;
+}
+
+int flag_complain(const char *command, const struct err *e)
+{
+    (void)fprintf(stderr, "inferometer %s: %s\n", command, e->text);
+    if (e->hint[0] != '\0')
+        (void)fprintf(stderr, "  %s\n", e->hint);
+    return 2;
+}

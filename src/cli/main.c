@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/main.c - the command table. Each command lives in its own file; argv[0] is its name there.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/attr.h"
+#include "cli/config_check.h"
+#include "cli/demo.h"
+#include "cli/docs.h"
+#include "cli/load.h"
+#include "cli/replay.h"
+#include "cli/serve.h"
+#include "cli/sim.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"serve", serve_main, "run the gateway"},
+    {"demo", demo_main, "simulated engine, gateway, light load and a live table on loopback"},
+    {"config", config_check_main, "check a configuration file, show the effective values"},
+    {"sim", sim_main, "run a simulated OpenAI-compatible engine"},
+    {"load", load_main, "send load to an endpoint and report latencies"},
+    {"replay", replay_main, "measure a recorded stream"},
+    {"docs", docs_main, "print the reference pages that come from the program's tables"},
+};
+
+static void usage_print(FILE *to)
+{
+    fputs("inferometer " PROJECT_VERSION " - measures LLM inference, request by request\n\n"
+          "usage: inferometer COMMAND [OPTIONS]\n\ncommands:\n",
+          to);
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+    fputs("\n"
+          "  inferometer COMMAND --help   options and examples of one command\n"
+          "  inferometer --version\n\n"
+          "example: put it in front of an engine on port 8000\n"
+          "  inferometer serve --upstream http://127.0.0.1:8000\n",
+          to);
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "--help";
+
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
+        usage_print(stdout);
+        return argc > 1 ? 0 : 2;
+    }
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0) {
+        puts("inferometer " PROJECT_VERSION);
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    fprintf(stderr, "inferometer: there is no command \"%s\"\n", name);
+    usage_print(stderr);
+    return 2;
+}

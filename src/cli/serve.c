@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/serve.c - runs the daemon until a signal ends it.
+ *
+ *   SIGINT, SIGTERM  drain, then stop; a second one stops at once
+ *   SIGHUP           read the configuration again, open the log file anew
+ */
+#include "cli/serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/stat.h"
+#include "cli/flag.h"
+#include "cli/nofile.h"
+#include "cli/signals.h"
+#include "daemon/config_args.h"
+#include "daemon/daemon.h"
+
+enum { DRAIN_LOOK_MS = 50 };
+
+/* Reads file and flags again, as at start. Mistakes leave the running configuration alone. */
+static void reload(struct daemon *d, const struct config_args *args)
+{
+    struct err_list errors;
+    struct config *config = NULL;
+    struct err err = {0};
+
+    err_list_init(&errors);
+    if (config_args_load(args, &config, &errors) < 0) {
+        err_list_print(&errors, stderr);
+        snprintf(err.text, sizeof(err.text), "the configuration has mistakes");
+    } else if (daemon_reload(d, config, &err) == 0) {
+        LOG_INFO("configuration reloaded");
+    }
+    stat_inc(err.text[0] ? STAT_CONFIG_RELOAD_FAILURES : STAT_CONFIG_RELOADS);
+    if (err.text[0])
+        LOG_ERROR("reload refused, the running configuration stays: %s%s%s", err.text,
+                  err.hint[0] ? "; " : "", err.hint);
+    config_unref(config);
+}
+
+static void drain(struct daemon *d, int64_t timeout_ns)
+{
+    mono_t until = mono_add(clock_mono(), timeout_ns);
+
+    LOG_INFO("stopping: no new connections, waiting up to %lld s for open requests",
+             (long long)(timeout_ns / NS_PER_S));
+    daemon_drain(d);
+    while (!daemon_is_drained(d) && clock_mono().ns < until.ns) {
+        int sig = signals_wait(DRAIN_LOOK_MS);
+        if (sig == SIGINT || sig == SIGTERM) {
+            LOG_INFO("stopping at once, open requests are cut");
+            return;
+        }
+    }
+}
+
+static void announce(const struct daemon *d, const struct config *config)
+{
+    FILE *ready;
+
+    for (size_t i = 0; daemon_listen_text(d, i); i++)
+        LOG_INFO("clients: http://%s, upstream \"%s\" at %s", daemon_listen_text(d, i),
+                 config->upstreams.items[0].name, config->upstreams.items[0].url);
+    LOG_INFO("admin: http://%s (/metrics, /healthz, /readyz, /api/v1/...)", daemon_admin_text(d));
+    /* For scripts: one line, once everything is served; not among the request records. */
+    ready = strcmp(config->log_file, "-") == 0 ? stderr : stdout;
+    fprintf(ready, "ready listen=%s admin=%s\n", daemon_listen_text(d, 0), daemon_admin_text(d));
+    fflush(ready);
+}
+
+static int serve(struct config *config, const struct config_args *args)
+{
+    struct daemon *d;
+    struct err err = {0};
+    int sig;
+
+    signals_block();
+    nofile_raise();
+    log_level_set(config->log_level);
+    if (log_start(&err) < 0 || daemon_start(config, &d, &err) < 0) {
+        log_stop();
+        fprintf(stderr, "inferometer: %s\n", err.text);
+        if (err.hint[0])
+            fprintf(stderr, "hint: %s\n", err.hint);
+        return 1;
+    }
+    announce(d, config);
+    while ((sig = signals_wait(-1)) == SIGHUP) {
+        daemon_reopen_log(d);
+        reload(d, args);
+    }
+    drain(d, daemon_config(d)->drain_timeout_ns);
+    daemon_stop(d);
+    LOG_INFO("stopped");
+    log_stop();
+    return 0;
+}
+
+static void help_print(FILE *to)
+{
+    fputs("usage: inferometer serve [-c FILE] [--upstream URL] [OPTIONS]\n\n"
+          "Runs the gateway in front of an engine and measures every request.\n\n",
+          to);
+    config_args_help(to);
+    fputs("\nsignals: INT and TERM drain and stop, a second one stops at once; HUP reads the\n"
+          "configuration again and opens the log file anew.\n\n"
+          "examples:\n"
+          "  inferometer serve --upstream http://127.0.0.1:8000\n"
+          "  inferometer serve -c inferometer.yaml --log requests.jsonl\n",
+          to);
+}
+
+int serve_main(int argc, char **argv)
+{
+    struct config_args args = {0};
+    struct err_list errors;
+    struct config *config = NULL;
+    struct err err = {0};
+    int r;
+
+    if (config_args_parse(argc, argv, &args, &err) < 0)
+        return flag_complain("serve", &err);
+    if (args.is_help) {
+        help_print(stdout);
+        return 0;
+    }
+    err_list_init(&errors);
+    if (config_args_load(&args, &config, &errors) < 0) {
+        err_list_print(&errors, stderr);
+        return 2;
+    }
+    r = serve(config, &args);
+    config_unref(config);
+    return r;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/signals.h"
+
+#include <time.h>
+
+static sigset_t ours(void)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGHUP);
+    return set;
+}
+
+void signals_block(void)
+{
+    sigset_t set = ours();
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+    pthread_sigmask(SIG_BLOCK, &set, NULL);
+    sigaction(SIGPIPE, &ignore, NULL);
+}
+
+int signals_wait(int timeout_ms)
+{
+    sigset_t set = ours();
+    struct timespec ts = {.tv_sec = timeout_ms / 1000, .tv_nsec = timeout_ms % 1000 * 1000000L};
+    int sig;
+
+    do {
+        sig = timeout_ms < 0 ? sigwaitinfo(&set, NULL) : sigtimedwait(&set, NULL, &ts);
+    } while (sig < 0 && timeout_ms < 0);
+    return sig < 0 ? 0 : sig;
+}
