@@ -326,7 +326,7 @@ static void upstream_on_drained(struct http_client *c)
 {
     struct exchange *x = c->user;
 
-    if (x->is_request_done && http_client_queued_bytes(c) == 0)
+    if (x->is_request_done && http_client_queued_bytes(c) == 0 && !http_client_is_broken(c))
         request_is_sent(x, clock_mono());
     else if (x->client && !http_client_is_full(c))
         http_server_resume(x->client);
@@ -437,8 +437,10 @@ static void upstream_on_head(struct http_client *c, const struct http1_head *hea
         return; /* interim: 100 was ours to send, others have no meaning here */
     if (x->tap)
         tap_of(x)->response_head(x->tap, head, at);
-    if (x->plan.exchange && !x->is_window_exceeded && !x->is_plain &&
-        g->d.policy_ops->answer_head(g->d.policy, x->plan.exchange, head) == POLICY_REPEAT_PLAIN) {
+    /* Asked about the repeat, too: its success is what makes the upstream remembered. */
+    if (x->plan.exchange && !x->is_window_exceeded &&
+        g->d.policy_ops->answer_head(g->d.policy, x->plan.exchange, head) == POLICY_REPEAT_PLAIN &&
+        !x->is_plain) {
         http_client_abort(c);
         x->upstream = NULL;
         x->is_plain = true;

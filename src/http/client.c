@@ -491,6 +491,11 @@ bool http_client_is_full(const struct http_client *c)
     return sock_is_full(&c->_sock);
 }
 
+bool http_client_is_broken(const struct http_client *c)
+{
+    return sock_is_broken(&c->_sock);
+}
+
 size_t http_client_queued_bytes(const struct http_client *c)
 {
     return sock_queued_bytes(&c->_sock);

@@ -96,6 +96,7 @@ void http_client_abort(struct http_client *c);
 void http_client_pause(struct http_client *c);
 void http_client_resume(struct http_client *c);
 bool http_client_is_full(const struct http_client *c);
+bool http_client_is_broken(const struct http_client *c); /* as sock_is_broken */
 size_t http_client_queued_bytes(const struct http_client *c);
 const char *http_client_error_text(const struct http_client *c);
 

@@ -46,6 +46,13 @@ struct http_server {
     struct http1_head parsed;
 };
 
+/* Adds to a counter about clients. */
+static void server_count(const struct http_server *s, enum stat_id id, int64_t n)
+{
+    if (!s->config.is_internal)
+        stat_add(id, n);
+}
+
 /* --- timer --- */
 
 static void conn_deadline_set(struct http_server_conn *c, enum timer_kind kind, int64_t delay_ns)
@@ -84,7 +91,7 @@ static void conn_free(struct http_server_conn *c)
     buf_done(&c->_rest);
     task_cancel(&c->_next);
     s->n_conns--;
-    stat_add(STAT_CONNS_CLIENT_OPEN, -1);
+    server_count(s, STAT_CONNS_CLIENT_OPEN, -1);
     mem_free(c);
 }
 
@@ -157,7 +164,7 @@ static void conn_gone(struct http_server_conn *c, int error, struct stamp at)
         c->request = NULL;
     }
     if (status != 0 && !c->_is_answered) {
-        stat_inc(STAT_HTTP_BAD_REQUESTS);
+        server_count(c->server, STAT_HTTP_BAD_REQUESTS, 1);
         conn_refuse(c, status, status == 408 ? "request body came too slowly"
                                              : "malformed chunked request body");
         return;
@@ -179,7 +186,7 @@ static void conn_request_bad(struct http_server_conn *c, enum message_status sta
         conn_close(c, false);
         return;
     }
-    stat_inc(STAT_HTTP_BAD_REQUESTS);
+    server_count(c->server, STAT_HTTP_BAD_REQUESTS, 1);
     if (s->ops->on_bad)
         s->ops->on_bad(s, code, why, c->_first);
     conn_refuse(c, code, why);
@@ -282,7 +289,7 @@ static void conn_on_data(struct sock *s, struct span data, struct stamp at)
 {
     struct http_server_conn *c = CONTAINER_OF(s, struct http_server_conn, _sock);
 
-    stat_add(STAT_BYTES_CLIENT_IN, (int64_t)data.n);
+    server_count(c->server, STAT_BYTES_CLIENT_IN, (int64_t)data.n);
     conn_feed(c, data, at, false);
 }
 
@@ -364,7 +371,7 @@ static void conn_on_timer(struct timer *t)
         conn_close(c, false);
         break;
     case TIMER_HEAD:
-        stat_inc(STAT_HTTP_BAD_REQUESTS);
+        server_count(c->server, STAT_HTTP_BAD_REQUESTS, 1);
         if (c->server->ops->on_bad)
             c->server->ops->on_bad(c->server, 408, "request head came too slowly", c->_first);
         conn_refuse(c, 408, "request head came too slowly");
@@ -410,13 +417,13 @@ static void server_on_accept(struct listener *l, int fd)
     struct http_server_conn *c;
 
     if (s->n_conns >= s->config.max_conns) {
-        stat_inc(STAT_CONNS_REFUSED);
+        server_count(s, STAT_CONNS_REFUSED, 1);
         close(fd);
         return;
     }
     c = mem_zalloc(1, sizeof(*c));
     if (!c) {
-        stat_inc(STAT_CONNS_REFUSED);
+        server_count(s, STAT_CONNS_REFUSED, 1);
         close(fd);
         return;
     }
@@ -429,8 +436,8 @@ static void server_on_accept(struct listener *l, int fd)
     task_init(&c->_next, conn_on_next);
     list_push_back(&s->conns, &c->_link);
     s->n_conns++;
-    stat_inc(STAT_CONNS_ACCEPTED);
-    stat_inc(STAT_CONNS_CLIENT_OPEN);
+    server_count(s, STAT_CONNS_ACCEPTED, 1);
+    server_count(s, STAT_CONNS_CLIENT_OPEN, 1);
     if (sock_attach(&c->_sock, fd) < 0) {
         conn_close(c, false);
         return;
@@ -595,7 +602,7 @@ int http_server_head(struct http_server_conn *c, int status, struct span reason,
     if (status >= 200)
         c->_is_answered = true;
     for (int i = 0; i < n; i++)
-        stat_add(STAT_BYTES_CLIENT_OUT, (int64_t)parts[i].n);
+        server_count(c->server, STAT_BYTES_CLIENT_OUT, (int64_t)parts[i].n);
     return conn_sent(c, http_writer_start(&c->_out, &c->_sock, buf_span(&c->server->head), allowed,
                                           parts, n, is_last, NULL));
 }
@@ -603,7 +610,7 @@ int http_server_head(struct http_server_conn *c, int status, struct span reason,
 int http_server_body(struct http_server_conn *c, const struct span *parts, int n, bool is_last)
 {
     for (int i = 0; i < n; i++)
-        stat_add(STAT_BYTES_CLIENT_OUT, (int64_t)parts[i].n);
+        server_count(c->server, STAT_BYTES_CLIENT_OUT, (int64_t)parts[i].n);
     return conn_sent(c, http_writer_body(&c->_out, parts, n, is_last, NULL));
 }
 

@@ -48,6 +48,8 @@ struct http_server_config {
     int64_t head_timeout_ns, idle_timeout_ns, body_timeout_ns;
     size_t max_conns;
     size_t max_queue_bytes; /* of one connection's send queue */
+    /* Serves the program's own pages: its peers are not counted as clients. */
+    bool is_internal;
     /* Renders the body of 400/408/431 answers. NULL: a JSON error. */
     int (*bad_body)(int status, const char *why, struct buf *out);
 };

@@ -3,7 +3,7 @@
  * io/loop.h - one thread's event loop: epoll, timers, tasks, wake-ups from other threads.
  *
  * Threading: everything but loop_post and loop_stop belongs to the loop's thread.
- * Order of a turn: fd events, ready sockets, tasks, timers.
+ * Order of a turn: fd events, posts, tasks, timers. A turn never begins inside another one.
  */
 #ifndef IO_LOOP_H
 #define IO_LOOP_H

@@ -323,7 +323,10 @@ static void sock_flush(struct sock *s)
         ssize_t r = fd_send(s->_watch.fd, &iov, 1);
 
         if (r < 0) {
+            bool was_full = s->_is_full;
             sock_break(s, -errno);
+            if (was_full && s->_is_paused && !s->ops->on_hangup)
+                s->ops->on_drained(s); /* no reader can be told now: the writer finds out */
             return;
         }
         if (r == 0)
@@ -365,6 +368,11 @@ size_t sock_queued_bytes(const struct sock *s)
 bool sock_is_open(const struct sock *s)
 {
     return s->_is_open;
+}
+
+bool sock_is_broken(const struct sock *s)
+{
+    return s->_error < 0;
 }
 
 /* --- events --- */

@@ -81,6 +81,7 @@ bool sock_is_paused(const struct sock *s);
 bool sock_is_full(const struct sock *s);
 size_t sock_queued_bytes(const struct sock *s);
 bool sock_is_open(const struct sock *s);
+bool sock_is_broken(const struct sock *s); /* nothing can be sent; on_error is still to come */
 
 /* Closes at once; queued bytes are lost. with_reset: RST instead of FIN. Idempotent. */
 void sock_close(struct sock *s, bool with_reset);

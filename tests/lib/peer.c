@@ -42,15 +42,30 @@ void peer_adopt(struct peer *p, int fd)
     *p = (struct peer){.fd = fd};
 }
 
-void peer_connect(struct peer *p, uint16_t port)
+static void connect_to(struct peer *p, uint16_t port, bool is_small)
 {
     struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons(port)};
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
     assert_true(fd >= 0);
+    if (is_small) {
+        int mss = 1400; /* loopback's of 64 KiB would make small windows stall */
+        assert_int_equal(setsockopt(fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss)), 0);
+        peer_buffers(fd, 0, 8192);
+    }
     assert_int_equal(connect(fd, (struct sockaddr *)(void *)&to, sizeof(to)), 0);
     peer_adopt(p, fd);
+}
+
+void peer_connect(struct peer *p, uint16_t port)
+{
+    connect_to(p, port, false);
+}
+
+void peer_connect_small(struct peer *p, uint16_t port)
+{
+    connect_to(p, port, true);
 }
 
 bool peer_accept(struct peer *p, int listen_fd)

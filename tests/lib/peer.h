@@ -28,6 +28,8 @@ int peer_listen_backlog(uint16_t *ret_port, int backlog);
 
 void peer_adopt(struct peer *p, int fd);          /* fd becomes non-blocking */
 void peer_connect(struct peer *p, uint16_t port); /* to 127.0.0.1, connected on return */
+void peer_connect_small(struct peer *p,
+                        uint16_t port);           /* the same, with a receive window of a few KiB */
 bool peer_accept(struct peer *p, int listen_fd);  /* false: nobody there yet */
 void peer_read(struct peer *p);                   /* all there is; none when closed */
 void peer_read_some(struct peer *p, size_t max);  /* a slow reader */

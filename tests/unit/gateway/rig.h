@@ -522,9 +522,10 @@ static inline bool rig_is_over(void)
 static inline void rig_client(const char *request)
 {
     peer_done(&rig.client);
-    peer_connect(&rig.client, rig.port);
     if (rig.has_small_buffers)
-        peer_buffers(rig.client.fd, 0, 4096);
+        peer_connect_small(&rig.client, rig.port);
+    else
+        peer_connect(&rig.client, rig.port);
     peer_send(&rig.client, request);
 }
 

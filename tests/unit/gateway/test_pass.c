@@ -198,8 +198,7 @@ static void test_many_pieces(void **state)
     struct buf wire;
     (void)state;
     buf_init(&wire, 4096);
-    assert_int_equal(
-        buf_printf(&wire, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), 0);
+    assert_int_equal(buf_printf(&wire, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"), 0);
     for (int i = 0; i < 100; i++)
         assert_int_equal(buf_printf(&wire, "1\r\n%c\r\n", 'a' + i % 26), 0);
     rig_start(RIG_GET);
@@ -524,6 +523,15 @@ static void test_too_large(void **state)
 
 /* --- bodies over the window --- */
 
+static bool up_has_all(bool is_chunked, size_t total)
+{
+    struct span got = peer_got(&rig.up);
+
+    if (is_chunked)
+        return got.n > total && span_eq(span_from(got, got.n - 7), SPAN("\r\n0\r\n\r\n"));
+    return got.n >= span_find(got, SPAN("\r\n\r\n")) + 4 + total;
+}
+
 static void check_big_request(bool is_chunked, size_t total)
 {
     char *body = malloc(total);
@@ -553,7 +561,9 @@ static void check_big_request(bool is_chunked, size_t total)
     if (is_chunked)
         assert_int_equal(buf_append(&wire, SPAN("0\r\n\r\n")), 0);
     rest = buf_span(&wire);
+    peer_buffers(rig.up_listen_fd, 0, 65536); /* what the kernel holds must not hide the limit */
     rig_client("");
+    peer_buffers(rig.client.fd, 65536, 0);
     peer_done(&rig.up);
     /* The upstream does not read at first: the client is held back, not stored. */
     for (int i = 0; i < 400; i++) {
@@ -567,8 +577,7 @@ static void check_big_request(bool is_chunked, size_t total)
     PUMP(rig.loop,
          (span_take(&rest, peer_write(&rig.client, rest)), peer_read_some(&rig.up, 300000)),
          rest.n == 0);
-    RIG_PUMP(tap_had(rig_tap(), 'S'));
-    RIG_TURNS(3);
+    RIG_PUMP(tap_had(rig_tap(), 'S') && up_has_all(is_chunked, total));
     up = rig_parse_as(&rig.up, MESSAGE_REQUESTS, false);
     assert_int_equal(up.end, MESSAGE_END);
     assert_int_equal(up.framing, is_chunked ? HTTP1_BODY_CHUNKED : HTTP1_BODY_LENGTH);
@@ -595,8 +604,8 @@ static void test_window_exceeded(void **state)
     rng_seed(&rng, 8);
     rig.policy.plan.n_edits = 1; /* not for a body that is streamed */
     rig.policy.plan.edits[0] = (struct policy_edit){.at = 0, .insert = SPAN("edit")};
-    check_big_request(false, 20 << 20);
-    check_big_request(true, 20 << 20);
+    check_big_request(false, 16 << 20);
+    check_big_request(true, 16 << 20);
 }
 
 /* Just over the window, whole at once: the end came before the upstream was connected. */
