@@ -160,6 +160,7 @@ int api_new(struct loop *l, const struct api_sources *sources, struct api **ret)
         .idle_timeout_ns = 75 * NS_PER_S,
         .max_conns = 256,
         .max_queue_bytes = ANSWER_MAX_BYTES + 64 * KIB,
+        .is_internal = true,
     };
     struct api *a = mem_zalloc(1, sizeof(*a));
     int r;

@@ -10,8 +10,14 @@
 #define WARN_UNUSED       __attribute__((warn_unused_result))
 #define PRINTF_LIKE(f, a) __attribute__((format(printf, f, a)))
 #define NORETURN          __attribute__((noreturn))
-#define LIKELY(x)         __builtin_expect(!!(x), 1)
-#define UNLIKELY(x)       __builtin_expect(!!(x), 0)
+/* A scratch buffer that is written before it is read: not worth clearing on a hot path. */
+#if defined(__clang__) || __GNUC__ >= 12
+#define UNINITIALIZED __attribute__((uninitialized))
+#else
+#define UNINITIALIZED
+#endif
+#define LIKELY(x)   __builtin_expect(!!(x), 1)
+#define UNLIKELY(x) __builtin_expect(!!(x), 0)
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -206,21 +206,21 @@ void jsonw_cstr(struct jsonw *w, const char *s)
 
 void jsonw_i64(struct jsonw *w, int64_t v)
 {
-    char text[NUMBER_BYTES];
+    char text[NUMBER_BYTES] UNINITIALIZED;
     before_value(w);
     put(w, span_of(text, num_format_i64(v, text)));
 }
 
 void jsonw_u64(struct jsonw *w, uint64_t v)
 {
-    char text[NUMBER_BYTES];
+    char text[NUMBER_BYTES] UNINITIALIZED;
     before_value(w);
     put(w, span_of(text, num_format_u64(v, text)));
 }
 
 void jsonw_double(struct jsonw *w, double v)
 {
-    char text[NUMBER_BYTES];
+    char text[NUMBER_BYTES] UNINITIALIZED;
     if (!isfinite(v)) {
         jsonw_null(w);
         return;

@@ -282,7 +282,7 @@ static const char digit_pairs[] = "000102030405060708091011121314151617181920212
 
 size_t num_format_u64(uint64_t v, char *dst)
 {
-    char text[20]; /* 2^64 - 1 has 20 digits; filled from the end */
+    char text[20] UNINITIALIZED; /* 2^64 - 1 has 20 digits; filled from the end */
     size_t at = sizeof(text);
     while (v >= 100) {
         at -= 2;

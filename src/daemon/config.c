@@ -92,6 +92,7 @@ int config_to_gateway(const struct config *c, struct gateway_config **ret, struc
     g->client_head_timeout_ns = c->client_head_timeout_ns;
     g->client_body_timeout_ns = c->client_body_timeout_ns;
     g->client_idle_timeout_ns = c->client_idle_timeout_ns;
+    g->client_write_timeout_ns = c->client_write_timeout_ns;
     g->upstream_idle_timeout_ns = c->upstream_idle_timeout_ns;
     g->dns_ttl_ns = c->dns_ttl_ns;
     *ret = g;

@@ -70,6 +70,7 @@ struct config {
     int64_t idle_timeout_ns;
     int64_t total_timeout_ns; /* 0: none */
     int64_t client_head_timeout_ns, client_body_timeout_ns, client_idle_timeout_ns;
+    int64_t client_write_timeout_ns; /* a client that takes nothing of what waits for it */
     int64_t upstream_idle_timeout_ns;
     int64_t dns_ttl_ns;
     int64_t drain_timeout_ns;

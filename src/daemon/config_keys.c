@@ -224,6 +224,18 @@ const struct config_key config_keys[] = {
         .help = "How long a client's connection is kept open between two requests.",
     },
     {
+        .path = "timeouts.client_write",
+        .type = &config_type_duration,
+        .def = "2m",
+        .min = NS_PER_MS,
+        .max = 24 * HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(client_write_timeout_ns),
+        .help = "How long a client may take nothing of the answer that waits for it before it "
+                "counts as "
+                "gone and its upstream is let go.",
+    },
+    {
         .path = "timeouts.upstream_idle",
         .type = &config_type_duration,
         .def = "4s",

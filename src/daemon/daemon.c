@@ -226,10 +226,12 @@ struct daemon *daemon_stop(struct daemon *d)
         return NULL;
     d->admin = admin_stop(d->admin);
     for (size_t i = 0; i < d->n_workers; i++)
+        worker_stop(d->workers[i]);
+    resolver_free(d->resolver);
+    for (size_t i = 0; i < d->n_workers; i++)
         worker_free(d->workers[i]);
     mem_free(d->workers);
     jsonlog_free(d->log);
-    resolver_free(d->resolver);
     recent_free(d->recent);
     for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
         admission_free(d->admission[i]);

@@ -71,15 +71,22 @@ int worker_start(struct worker *w)
     return r;
 }
 
+void worker_stop(struct worker *w)
+{
+    if (!w->is_running)
+        return;
+    loop_stop(w->loop);
+    pthread_join(w->thread, NULL);
+    w->is_running = false;
+}
+
 struct worker *worker_free(struct worker *w)
 {
     if (!w)
         return NULL;
-    if (w->is_running) {
-        loop_stop(w->loop);
-        pthread_join(w->thread, NULL);
+    worker_stop(w);
+    if (w->gateway)
         loop_turn(w->loop, 0); /* what was posted last still runs */
-    }
     gateway_free(w->gateway);
     policy_free(w->policy);
     observer_free(w->observer);

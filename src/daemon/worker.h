@@ -43,7 +43,13 @@ int worker_post_config(struct worker *w, struct gateway_config *config,
 int worker_post_drain(struct worker *w) WARN_UNUSED;
 bool worker_is_drained(const struct worker *w);
 
-/* Ends what is still open, stops and joins the thread, frees. NULL is allowed; returns NULL. */
+/* Stops and joins the thread; afterwards nothing of it uses what is shared. */
+void worker_stop(struct worker *w);
+
+/*
+ * Ends what is still open and frees. All workers have been stopped and the resolver is gone (it
+ * posts answers to their loops). NULL is allowed; returns NULL.
+ */
 struct worker *worker_free(struct worker *w);
 
 /* One JSON object per open exchange into the array that is open in j. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gateway/answer.c - the way back. Everything one read of the upstream brought goes to the client in
- * one write, at once; only then is the watcher told, so that watching cannot delay bytes.
+ * gateway/answer.c - the way back. Everything one read of the upstream brought goes to the client
+ * in one write, at once; only then is the watcher told, so that watching cannot delay bytes.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -65,7 +65,7 @@ static int client_write(struct exchange *x, const struct span *parts, int n, boo
 }
 
 /* Passes the parts of this read through the filter; several writes if it hands out many pieces. */
-static int client_write_filtered(struct exchange *x, bool is_last)
+static int client_write_filtered(struct exchange *x, enum answer_more more)
 {
     struct gateway *g = x->g;
     struct span out[FILTERED_MAX];
@@ -80,10 +80,10 @@ static int client_write_filtered(struct exchange *x, bool is_last)
             r = client_write(x, out, (int)n, false);
         }
     }
-    if (r == 0 && is_last) {
+    if (r == 0 && more != ANSWER_GOES_ON) { /* what was held back goes out, too */
         struct span none = {0};
         n = g->d.policy_ops->filter(g->d.policy, x->plan.exchange, &none, true, out, FILTERED_MAX);
-        r = client_write(x, out, (int)n, true);
+        r = client_write(x, out, (int)n, more == ANSWER_IS_WHOLE);
     } else if (r == 0) {
         r = client_write(x, NULL, 0, false); /* a head with nothing behind it yet */
     }
@@ -111,7 +111,9 @@ static void block_if_full(struct exchange *x)
         return;
     http_client_pause(x->upstream);
     x->blocked_since = clock_mono();
+    x->blocked_queued = http_server_queued_bytes(x->client);
     x->was_blocked = true;
+    exchange_deadline(x, x->config->client_write_timeout_ns);
     stat_inc(STAT_READS_PAUSED);
 }
 
@@ -121,12 +123,15 @@ void answer_unblock(struct exchange *x)
         return;
     x->blocked_ns += mono_diff(clock_mono(), x->blocked_since);
     x->blocked_since = MONO_NONE;
+    x->blocked_queued = 0;
     x->was_blocked = true;
-    if (x->upstream)
-        http_client_resume(x->upstream);
+    if (!x->upstream)
+        return;
+    exchange_deadline(x, x->config->idle_timeout_ns);
+    http_client_resume(x->upstream);
 }
 
-void answer_flush(struct exchange *x, bool is_last)
+void answer_flush(struct exchange *x, enum answer_more more)
 {
     struct gateway *g = x->g;
     mono_t forwarded;
@@ -135,15 +140,15 @@ void answer_flush(struct exchange *x, bool is_last)
     if (x->is_ended || x->state < EXCHANGE_STREAM)
         return;
     if (x->has_filter)
-        r = client_write_filtered(x, is_last);
+        r = client_write_filtered(x, more);
     else
-        r = client_write(x, g->parts, g->n_parts, is_last);
+        r = client_write(x, g->parts, g->n_parts, more == ANSWER_IS_WHOLE);
     forwarded = clock_mono();
     watcher_tell(x, forwarded);
     g->n_parts = 0;
     if (r < 0)
         client_broke(x);
-    else if (!is_last)
+    else if (more == ANSWER_GOES_ON)
         block_if_full(x);
 }
 
@@ -156,7 +161,7 @@ void answer_part(struct exchange *x, struct span bytes, struct stamp at)
     x->read_at = at;
     x->response_bytes += bytes.n;
     if (g->n_parts == HTTP_PARTS_MAX)
-        answer_flush(x, false);
+        answer_flush(x, ANSWER_GOES_ON);
     if (!x->is_ended)
         g->parts[g->n_parts++] = bytes;
 }
@@ -190,10 +195,9 @@ void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text)
     part = buf_span(&body);
     n = snprintf(fields, sizeof(fields), "Content-Type: %s\r\nX-Request-Id: %s\r\n", type, x->id);
     x->status = status;
-    if (x->client && http_server_head(x->client, status, (struct span){0},
-                                      span_of(fields, (size_t)n),
-                                      (struct http_framing){HTTP1_BODY_LENGTH, part.n}, &part, 1,
-                                      true) < 0)
+    if (x->client &&
+        http_server_head(x->client, status, (struct span){0}, span_of(fields, (size_t)n),
+                         (struct http_framing){HTTP1_BODY_LENGTH, part.n}, &part, 1, true) < 0)
         x->status = 0; /* nobody is there to read it */
     buf_done(&body);
     exchange_end(x, TAP_END_REFUSED, reason);

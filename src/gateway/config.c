@@ -28,6 +28,7 @@ struct gateway_config *gateway_config_new(void)
     c->client_head_timeout_ns = 10 * NS_PER_S;
     c->client_body_timeout_ns = 30 * NS_PER_S;
     c->client_idle_timeout_ns = 75 * NS_PER_S;
+    c->client_write_timeout_ns = 120 * NS_PER_S;
     c->upstream_idle_timeout_ns = 4 * NS_PER_S;
     c->dns_ttl_ns = 30 * NS_PER_S;
     return c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gateway/exchange.c - the way in: from a client's first byte to the upstream's answer head, with the
- * retries that may lie between, and every way in which an exchange can end early.
+ * gateway/exchange.c - the way in: from a client's first byte to the upstream's answer head, with
+ * the retries that may lie between, and every way in which an exchange can end early.
  *
  * One lazy timer per exchange: each phase stores its deadline, the timer looks when it fires.
  */
@@ -43,7 +43,7 @@ static void deadline_set(struct exchange *x, int64_t delay_ns)
 }
 
 /* A phase begins whose deadline may lie before the one the timer waits for. */
-static void deadline_begin(struct exchange *x, int64_t delay_ns)
+void exchange_deadline(struct exchange *x, int64_t delay_ns)
 {
     loop_timer_stop(x->g->d.loop, &x->timer);
     deadline_set(x, delay_ns);
@@ -152,6 +152,7 @@ void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
 
 /* --- timeouts --- */
 
+/* NONE: it is the client that we wait for. */
 static enum tap_reason timeout_reason(const struct exchange *x)
 {
     int64_t total_ns = x->config->total_timeout_ns;
@@ -164,9 +165,21 @@ static enum tap_reason timeout_reason(const struct exchange *x)
     case EXCHANGE_SEND:
     case EXCHANGE_WAIT:
         return TAP_REASON_TIMEOUT_FIRST_BYTE;
+    case EXCHANGE_STREAM:
+        return mono_is_set(x->blocked_since) ? TAP_REASON_NONE : TAP_REASON_TIMEOUT_IDLE;
     default:
-        return TAP_REASON_TIMEOUT_IDLE;
+        return TAP_REASON_NONE;
     }
+}
+
+/* Bytes wait for the client, and it has taken some of them since the last look (or this is the
+ * first one). */
+static bool is_client_taking(struct exchange *x)
+{
+    size_t before = x->blocked_queued;
+
+    x->blocked_queued = http_server_queued_bytes(x->client);
+    return x->blocked_queued > 0 && (before == 0 || x->blocked_queued < before);
 }
 
 static void exchange_on_timer(struct timer *t)
@@ -181,12 +194,14 @@ static void exchange_on_timer(struct timer *t)
         loop_timer_start(x->g->d.loop, t, left);
         return;
     }
-    if (reason == TAP_REASON_TIMEOUT_IDLE && mono_is_set(x->blocked_since)) {
-        deadline_set(x, x->config->idle_timeout_ns); /* we hold the upstream back ourselves */
+    if (reason == TAP_REASON_NONE && is_client_taking(x)) {
+        deadline_set(x, x->config->client_write_timeout_ns);
         return;
     }
     if (x->status == 0)
         answer_refuse(x, reason, "the upstream did not answer in time");
+    else if (reason == TAP_REASON_NONE)
+        exchange_end(x, TAP_END_CLIENT_GONE, TAP_REASON_NONE); /* it stopped reading */
     else
         exchange_end(x, TAP_END_TIMEOUT, reason);
 }
@@ -243,12 +258,13 @@ static void request_is_sent(struct exchange *x, mono_t at)
         tap_of(x)->sent(x->tap, at);
     if (x->state == EXCHANGE_SEND) {
         x->state = EXCHANGE_WAIT;
-        deadline_begin(x, x->config->first_byte_timeout_ns);
+        exchange_deadline(x, x->config->first_byte_timeout_ns);
     }
 }
 
 /* Failures of our own making; any other error of a send means a broken connection, which tells its
- * end itself, behind what it may still bring (a server that refuses an upload answers and closes). */
+ * end itself, behind what it may still bring (a server that refuses an upload answers and closes).
+ */
 static bool is_own_failure(int error)
 {
     return error == -ENOMEM || error == -EMSGSIZE || error == -EPROTO;
@@ -266,7 +282,7 @@ static void request_send(struct exchange *x)
 
     if (r == 0) {
         x->state = EXCHANGE_SEND;
-        deadline_begin(x, x->config->first_byte_timeout_ns);
+        exchange_deadline(x, x->config->first_byte_timeout_ns);
         r = http_client_send(x->upstream, buf_span(&x->g->request_head), framing, parts, n, is_last,
                              span_eq(x->head->method, SPAN("HEAD")), &before);
     }
@@ -312,10 +328,8 @@ static void request_body(struct exchange *x, struct span bytes, bool is_last)
 static void upstream_on_ready(struct http_client *c)
 {
     struct exchange *x = c->user;
-    struct tap_connected told = {.at = c->t_ready,
-                                 .is_reused = c->is_reused,
-                                 .dns_ns = c->dns_ns,
-                                 .tcp_ns = c->tcp_ns};
+    struct tap_connected told = {
+        .at = c->t_ready, .is_reused = c->is_reused, .dns_ns = c->dns_ns, .tcp_ns = c->tcp_ns};
 
     if (x->tap)
         tap_of(x)->connected(x->tap, &told);
@@ -343,7 +357,7 @@ static void exchange_connect(struct exchange *x, bool fresh)
     x->is_request_dropped = false;
     if (x->tap)
         tap_of(x)->attempt(x->tap, &told);
-    deadline_begin(x, x->config->connect_timeout_ns);
+    exchange_deadline(x, x->config->connect_timeout_ns);
     if (http_pool_acquire(x->g->pools[x->plan.upstream], &upstream_ops, x, fresh, &x->upstream) < 0)
         answer_refuse(x, TAP_REASON_INTERNAL, "out of memory");
 }
@@ -421,7 +435,7 @@ static void upstream_on_failed(struct http_client *c, enum http_phase phase, int
         exchange_connect(x, true);
         return;
     }
-    answer_flush(x, false); /* what this read brought before the fault is passed on */
+    answer_flush(x, ANSWER_IS_CUT); /* what this read brought before the fault is passed on */
     if (!x->is_ended)
         exchange_failed(x, error);
 }
@@ -452,7 +466,7 @@ static void upstream_on_head(struct http_client *c, const struct http1_head *hea
     else if (!http_client_is_full(c)) /* held back for an upstream that broke meanwhile */
         http_server_resume(x->client);
     x->state = EXCHANGE_STREAM;
-    deadline_begin(x, x->config->idle_timeout_ns);
+    exchange_deadline(x, x->config->idle_timeout_ns);
     answer_head(x, head, at);
 }
 
@@ -466,21 +480,21 @@ static void upstream_on_body(struct http_client *c, struct span bytes, struct st
 
 static void upstream_on_read_done(struct http_client *c)
 {
-    answer_flush(c->user, false);
+    answer_flush(c->user, ANSWER_GOES_ON);
 }
 
 static void upstream_on_end(struct http_client *c, struct stamp at)
 {
     struct exchange *x = c->user;
 
-    answer_flush(x, true);
+    answer_flush(x, ANSWER_IS_WHOLE);
     if (x->is_ended)
         return;
     x->upstream = NULL; /* goes back to its pool */
     if (x->tap)
         tap_of(x)->response_end(x->tap, at);
     x->state = EXCHANGE_TAIL;
-    deadline_begin(x, x->config->idle_timeout_ns);
+    exchange_deadline(x, x->config->client_write_timeout_ns);
     if (!x->is_request_done) /* an early answer: what still comes of the body is thrown away */
         http_server_resume(x->client);
     if (http_server_queued_bytes(x->client) == 0)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gateway/exchange.h - private to gateway/: one request and its answer, and the object they live in.
+ * gateway/exchange.h - private to gateway/: one request and its answer, and the object they live
+ * in.
  *
- * A request walks RECEIVE -> PLAN -> ADMIT -> CONNECT -> SEND -> WAIT -> STREAM -> TAIL. PLAN and ADMIT
- * take no time yet, so no exchange is ever seen resting in them. A retry goes back to CONNECT.
- * Whatever happens, exchange_end is called once; memory goes at the end of the turn, so that every
- * function up the stack may still look at is_ended.
+ * A request walks RECEIVE -> PLAN -> ADMIT -> CONNECT -> SEND -> WAIT -> STREAM -> TAIL. PLAN and
+ * ADMIT take no time yet, so no exchange is ever seen resting in them. A retry goes back to
+ * CONNECT. Whatever happens, exchange_end is called once; memory goes at the end of the turn, so
+ * that every function up the stack may still look at is_ended.
  */
 #ifndef GATEWAY_EXCHANGE_H
 #define GATEWAY_EXCHANGE_H
@@ -49,7 +50,7 @@ struct exchange {
     bool is_window_exceeded; /* body is streamed: no retry, no edits */
     bool is_sent_told;
     bool is_request_dropped; /* the upstream takes no more of it; its answer or end is awaited */
-    bool is_plain; /* this attempt goes without the plan's edits */
+    bool is_plain;           /* this attempt goes without the plan's edits */
     bool was_stale_retried;
     struct policy_plan plan;
     bool has_plan, is_admitted;
@@ -61,8 +62,9 @@ struct exchange {
     bool is_head_pending; /* rendered into gateway.fields, goes out with this read */
     struct http_framing framing;
     uint64_t response_bytes;
-    struct stamp read_at; /* of the read under way */
-    mono_t blocked_since; /* reading is paused for the client */
+    struct stamp read_at;  /* of the read under way */
+    mono_t blocked_since;  /* reading is paused for the client */
+    size_t blocked_queued; /* what waited for it at the last look */
     int64_t blocked_ns;
     bool was_blocked; /* since the last body bytes */
     char id[EXCHANGE_ID_LEN + 1];
@@ -91,12 +93,19 @@ struct gateway {
 extern const struct http_server_ops exchange_server_ops;
 void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason);
 void exchange_free(struct exchange *x);
+/* A phase begins that may last delay_ns (0: no limit of its own). */
+void exchange_deadline(struct exchange *x, int64_t delay_ns);
 
 /* answer.c: the way back, from the upstream's head to the client's last byte. */
 void answer_head(struct exchange *x, const struct http1_head *head, struct stamp at);
 void answer_part(struct exchange *x, struct span bytes, struct stamp at);
-/* Writes what this read brought; is_last: the answer is complete. */
-void answer_flush(struct exchange *x, bool is_last);
+/* Writes what this read brought. */
+enum answer_more {
+    ANSWER_GOES_ON,
+    ANSWER_IS_CUT,   /* nothing follows, though something should */
+    ANSWER_IS_WHOLE, /* nothing follows */
+};
+void answer_flush(struct exchange *x, enum answer_more more);
 void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text);
 void answer_unblock(struct exchange *x);
 
@@ -105,7 +114,8 @@ int headers_to_upstream(const struct exchange *x, const struct gateway_upstream 
                         struct http_framing framing, struct buf *out) WARN_UNUSED;
 int headers_to_client(const struct exchange *x, const struct http1_head *head,
                       struct buf *out) WARN_UNUSED;
-/* A copy of a parsed head with everything it points to, in one block (mem_free); NULL: no memory. */
+/* A copy of a parsed head with everything it points to, in one block (mem_free); NULL: no memory.
+ */
 struct http1_head *headers_copy(const struct http1_head *head);
 
 #endif

@@ -22,8 +22,7 @@ static int gateway_pools_open(struct gateway *g)
                                      .idle_timeout_ns = c->upstream_idle_timeout_ns,
                                      .dns_ttl_ns = c->dns_ttl_ns,
                                      .max_idle = c->max_idle_upstream,
-                                     .max_queue_bytes =
-                                         c->request_window_bytes + QUEUE_MAX_BYTES};
+                                     .max_queue_bytes = c->request_window_bytes + QUEUE_MAX_BYTES};
         int r;
 
         span_copy(span_cstr(c->upstreams[i].host), p.host, sizeof(p.host));

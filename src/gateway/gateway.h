@@ -50,6 +50,7 @@ struct gateway_config {
     int64_t idle_timeout_ns;       /* between two reads of an answer */
     int64_t total_timeout_ns;      /* whole exchange; 0: none */
     int64_t client_head_timeout_ns, client_body_timeout_ns, client_idle_timeout_ns;
+    int64_t client_write_timeout_ns;  /* a client that takes nothing of what waits for it */
     int64_t upstream_idle_timeout_ns; /* keep below the upstream's own */
     int64_t dns_ttl_ns;
 };

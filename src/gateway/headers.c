@@ -11,9 +11,9 @@
 
 /* Not passed to the upstream, besides hop-by-hop and nominated fields. */
 static const struct span request_dropped[] = {
-    SPAN_INIT("Host"), /* replaced by the upstream's */
+    SPAN_INIT("Host"),           /* replaced by the upstream's */
     SPAN_INIT("Content-Length"), /* written anew */
-    SPAN_INIT("Expect"), /* answered by the gateway */
+    SPAN_INIT("Expect"),         /* answered by the gateway */
 };
 
 /* Not passed to the client, besides hop-by-hop and nominated fields. */

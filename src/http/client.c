@@ -167,8 +167,7 @@ static int pool_lookup_start(struct http_pool *p)
 static bool pool_is_resolved(const struct http_pool *p)
 {
     return p->is_literal ||
-           (p->n_addrs > 0 &&
-            mono_diff(loop_now(p->loop), p->resolved_at) < p->config.dns_ttl_ns);
+           (p->n_addrs > 0 && mono_diff(loop_now(p->loop), p->resolved_at) < p->config.dns_ttl_ns);
 }
 
 /* --- answers in --- */
@@ -242,7 +241,8 @@ static void client_on_data(struct sock *s, struct span data, struct stamp at)
 
     stat_add(STAT_BYTES_UPSTREAM_IN, (int64_t)data.n);
     if (c->_state != CLIENT_BUSY) { /* an idle or unused connection has nothing to say */
-        if (c->_state == CLIENT_READY) /* reused: a last word to an idle client, as good as closed */
+        if (c->_state ==
+            CLIENT_READY) /* reused: a last word to an idle client, as good as closed */
             client_fail(c, HTTP_PHASE_EXCHANGE, c->is_reused ? -EPIPE : -EPROTO, at);
         else
             client_close(c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http/http.c - rendering heads and framing bodies. One call of the writer is one system call: head,
- * chunk head, body parts, chunk end and last chunk go into one vector.
+ * http/http.c - rendering heads and framing bodies. One call of the writer is one system call:
+ * head, chunk head, body parts, chunk end and last chunk go into one vector.
  */
 #include "http/http.h"
 

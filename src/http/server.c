@@ -11,7 +11,8 @@
  * While a request is OPEN and complete, further bytes belong to a pipelined request: the first read
  * of them is kept in _rest and reading pauses, so at most one read is held.
  *
- * One lazy timer per connection: moving the deadline is a store; the timer looks at it when it fires.
+ * One lazy timer per connection: moving the deadline is a store; the timer looks at it when it
+ * fires.
  */
 #include "http/server.h"
 
@@ -42,7 +43,8 @@ struct http_server {
     size_t n_conns;
     struct list conns;
     struct buf head; /* scratch for rendering answer heads */
-    /* Scratch for parsing request heads: 4 KiB are too much to clear on the stack for every read. */
+    /* Scratch for parsing request heads: 4 KiB are too much to clear on the stack for every read.
+     */
     struct http1_head parsed;
 };
 
@@ -144,8 +146,7 @@ static void conn_refuse(struct http_server_conn *c, int status, const char *why)
     if (render(status, why, &body) < 0)
         buf_clear(&body);
     part = buf_span(&body);
-    if (http_server_head(c, status, (struct span){0},
-                         SPAN("Content-Type: application/json\r\n"),
+    if (http_server_head(c, status, (struct span){0}, SPAN("Content-Type: application/json\r\n"),
                          (struct http_framing){HTTP1_BODY_LENGTH, part.n}, &part, 1, true) < 0)
         conn_close(c, false);
     else
@@ -165,8 +166,9 @@ static void conn_gone(struct http_server_conn *c, int error, struct stamp at)
     }
     if (status != 0 && !c->_is_answered) {
         server_count(c->server, STAT_HTTP_BAD_REQUESTS, 1);
-        conn_refuse(c, status, status == 408 ? "request body came too slowly"
-                                             : "malformed chunked request body");
+        conn_refuse(c, status,
+                    status == 408 ? "request body came too slowly"
+                                  : "malformed chunked request body");
         return;
     }
     conn_close(c, false);
@@ -219,8 +221,8 @@ static void conn_keep_rest(struct http_server_conn *c, struct span in, struct st
         c->_keep_alive = false; /* cannot hold it: serve this one, then close */
 }
 
-/* One step of the reader; false when the connection is no longer fed. is_pipelined: these bytes came
- * while an earlier request was with the handler. */
+/* One step of the reader; false when the connection is no longer fed. is_pipelined: these bytes
+ * came while an earlier request was with the handler. */
 static bool conn_step(struct http_server_conn *c, struct span *in, struct stamp at,
                       bool is_pipelined)
 {
@@ -448,8 +450,7 @@ static void server_on_accept(struct listener *l, int fd)
 /* --- server object --- */
 
 int http_server_new(struct loop *l, const struct http_server_ops *ops,
-                    const struct http_server_config *config, void *owner,
-                    struct http_server **ret)
+                    const struct http_server_config *config, void *owner, struct http_server **ret)
 {
     struct http_server *s = mem_zalloc(1, sizeof(*s));
 
@@ -581,9 +582,8 @@ static int head_render(struct http_server_conn *c, int status, struct span reaso
     return r < 0 ? r : http_head_end(b, framing);
 }
 
-int http_server_head(struct http_server_conn *c, int status, struct span reason,
-                     struct span fields, struct http_framing framing, const struct span *parts,
-                     int n, bool is_last)
+int http_server_head(struct http_server_conn *c, int status, struct span reason, struct span fields,
+                     struct http_framing framing, const struct span *parts, int n, bool is_last)
 {
     bool no_body;
     struct http_framing allowed;

@@ -5,16 +5,15 @@
  * Role:      used by gateway, api and sim alike. Owns the connection; the handler owns what it
  *            hangs onto `request`.
  * Order:     on_request, on_body*, on_end for each request; then the handler answers (it may
- *            answer earlier, then the connection closes afterwards) with head, body*, end. While a request is being served the bytes of
- *            pipelined followers wait. on_gone comes once when the client leaves while a request is
- *            open (from on_request until http_server_end); afterwards the handler must not touch
- *            the connection.
- * Timeouts:  head: from the first byte of a request to the end of its head; idle: between requests;
- *            body: between two reads of a request body. Passed: 408 and close (idle: close).
- * Malformed: 400/431 and close, counted, before the handler hears of it; on_bad (may be NULL) is
- *            told for the record.
- * Limits:    max_conns per server object; more are accepted and closed at once, counted.
- * Threading: one http_server per loop; several may share a listening fd.
+ *            answer earlier, then the connection closes afterwards) with head, body*, end. While a
+ * request is being served the bytes of pipelined followers wait. on_gone comes once when the client
+ * leaves while a request is open (from on_request until http_server_end); afterwards the handler
+ * must not touch the connection. Timeouts:  head: from the first byte of a request to the end of
+ * its head; idle: between requests; body: between two reads of a request body. Passed: 408 and
+ * close (idle: close). Malformed: 400/431 and close, counted, before the handler hears of it;
+ * on_bad (may be NULL) is told for the record. Limits:    max_conns per server object; more are
+ * accepted and closed at once, counted. Threading: one http_server per loop; several may share a
+ * listening fd.
  */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H
@@ -55,7 +54,7 @@ struct http_server_config {
 };
 
 struct http_server_conn {
-    void *request;        /* the handler's, for the open request; NULL between requests */
+    void *request; /* the handler's, for the open request; NULL between requests */
     struct http_server *server;
     /* private */
     struct sock _sock;
@@ -71,8 +70,8 @@ struct http_server_conn {
     size_t _linger_queued; /* queue length at the last look while lingering */
     int _state;
     int _timer_kind;
-    bool _is_body_done, _is_answered, _keep_alive, _is_http10, _is_head_request,
-        _expects_continue, _is_pipelined;
+    bool _is_body_done, _is_answered, _keep_alive, _is_http10, _is_head_request, _expects_continue,
+        _is_pipelined;
     bool _is_broken;    /* a part of an answer could not be sent: nothing may follow it */
     bool _is_peer_done; /* FIN seen */
 };
@@ -86,7 +85,8 @@ int http_server_new(struct loop *l, const struct http_server_ops *ops,
 struct http_server *http_server_free(struct http_server *s);
 void *http_server_owner(const struct http_server *s);
 
-int http_server_listen(struct http_server *s, int fd) WARN_UNUSED; /* shared fd; stays the caller's */
+int http_server_listen(struct http_server *s,
+                       int fd) WARN_UNUSED;             /* shared fd; stays the caller's */
 void http_server_stop_accepting(struct http_server *s); /* and answers with Connection: close */
 size_t http_server_n_conns(const struct http_server *s);
 
@@ -98,14 +98,14 @@ int http_server_continue(struct http_server_conn *c);
 
 /*
  * Starts the answer. fields: rendered "Name: value\r\n" lines without hop-by-hop and framing
- * fields. framing HTTP1_BODY_UNTIL_CLOSE is turned into chunked where the client speaks 1.1, CHUNKED
- * into UNTIL_CLOSE for 1.0. For HEAD requests, 204 and 304 no body goes out, whatever is passed.
- * Errors as sock_send: the connection is spoilt and closes with http_server_end, which the handler
- * calls next; on_gone is not called for it.
+ * fields. framing HTTP1_BODY_UNTIL_CLOSE is turned into chunked where the client speaks 1.1,
+ * CHUNKED into UNTIL_CLOSE for 1.0. For HEAD requests, 204 and 304 no body goes out, whatever is
+ * passed. Errors as sock_send: the connection is spoilt and closes with http_server_end, which the
+ * handler calls next; on_gone is not called for it.
  */
-int http_server_head(struct http_server_conn *c, int status, struct span reason,
-                     struct span fields, struct http_framing framing, const struct span *parts,
-                     int n, bool is_last) WARN_UNUSED;
+int http_server_head(struct http_server_conn *c, int status, struct span reason, struct span fields,
+                     struct http_framing framing, const struct span *parts, int n,
+                     bool is_last) WARN_UNUSED;
 int http_server_body(struct http_server_conn *c, const struct span *parts, int n,
                      bool is_last) WARN_UNUSED;
 

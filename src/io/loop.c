@@ -35,7 +35,7 @@ struct loop {
     atomic_bool is_stopped;
     bool has_no_pwait2; /* kernels before 5.11: timeouts in whole ms */
     struct epoll_event events[EVENTS_PER_TURN];
-    int n_events; /* of the current turn; entries are cleared when their watch goes */
+    int n_events;         /* of the current turn; entries are cleared when their watch goes */
     pthread_mutex_t lock; /* guards the posts */
     struct post *first, **last;
     char read_buffer[LIMIT_READ_BYTES];

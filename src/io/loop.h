@@ -25,7 +25,8 @@ struct watch {
     void (*on_ready)(struct watch *w, uint32_t epoll_events);
 };
 
-/* Work for later in this turn (or the next one), embedded in its owner. Posting twice is one run. */
+/* Work for later in this turn (or the next one), embedded in its owner. Posting twice is one run.
+ */
 struct task {
     struct list _link;
     void (*run)(struct task *t);

@@ -26,10 +26,10 @@ int resolver_new(struct resolver **ret) WARN_UNUSED;
 /* Joins the thread (a lookup under way is waited for); lookups not answered are dropped. */
 struct resolver *resolver_free(struct resolver *r);
 
-/* on_answer runs on l's thread; answer is valid during the call. Exactly one call unless an error is
- * returned here. -ENOBUFS, -ENOMEM. */
+/* on_answer runs on l's thread; answer is valid during the call. Exactly one call unless an error
+ * is returned here. -ENOBUFS, -ENOMEM. */
 int resolver_lookup(struct resolver *r, struct loop *l, const char *host, uint16_t port,
-                    void (*on_answer)(void *arg, const struct resolver_answer *answer), void *arg)
-    WARN_UNUSED;
+                    void (*on_answer)(void *arg, const struct resolver_answer *answer),
+                    void *arg) WARN_UNUSED;
 
 #endif

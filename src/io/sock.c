@@ -4,9 +4,9 @@
  *
  * A descriptor is registered once for everything and never changed again. So an edge that comes
  * while reading is paused, or while the per-turn budget is used up, is remembered in _is_readable
- * and served later from the loop's task list. A read shorter than the buffer means the kernel has no
- * more for now (the next segment makes a new edge), except when a FIN was announced: then reading
- * goes on until it is seen.
+ * and served later from the loop's task list. A read shorter than the buffer means the kernel has
+ * no more for now (the next segment makes a new edge), except when a FIN was announced: then
+ * reading goes on until it is seen.
  *
  * A reset does not take back what came before it (the kernel keeps those bytes readable), so a
  * broken connection is read to its end before on_error: a server that refuses an upload answers and

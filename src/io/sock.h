@@ -11,11 +11,10 @@
  *            has fallen below LIMIT_SEND_LOW_BYTES, and when a queue has become empty.
  * Ends:      on_eof (FIN) and on_error (RST, other) are told once each at most; after on_error or
  *            sock_close nothing is told any more. What came before an error is delivered first,
- *            except to a paused reader with on_hangup: that one is told at once. A handler may call sock_close at any time, but
- *            must not free the memory around a struct sock before the handler returned: use
- *            loop_defer for that.
- * Memory:    struct sock is embedded; the queue allocates only when the kernel's buffer is full.
- * Threading: the loop's.
+ *            except to a paused reader with on_hangup: that one is told at once. A handler may call
+ * sock_close at any time, but must not free the memory around a struct sock before the handler
+ * returned: use loop_defer for that. Memory:    struct sock is embedded; the queue allocates only
+ * when the kernel's buffer is full. Threading: the loop's.
  */
 #ifndef IO_SOCK_H
 #define IO_SOCK_H
@@ -65,10 +64,10 @@ int sock_attach(struct sock *s, int fd) WARN_UNUSED;
 int sock_connect(struct sock *s, const struct addr *to) WARN_UNUSED;
 
 /*
- * Sends or queues all of iov (n <= 24). 0, -EMSGSIZE (queue over its maximum), -ENOMEM (in both cases
- * a part of iov may be out: the stream is spoilt), or -errno of a broken connection (on_error follows
- * later, behind what there is still to read). *ret_before (may be NULL): clock read directly before
- * the send call.
+ * Sends or queues all of iov (n <= 24). 0, -EMSGSIZE (queue over its maximum), -ENOMEM (in both
+ * cases a part of iov may be out: the stream is spoilt), or -errno of a broken connection (on_error
+ * follows later, behind what there is still to read). *ret_before (may be NULL): clock read
+ * directly before the send call.
  */
 int sock_send(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before) WARN_UNUSED;
 
@@ -97,7 +96,8 @@ struct listener {
 /* Opens a listening socket (stamps on, SO_REUSEADDR). Returns the fd or -errno. */
 int listener_open(const struct addr *at, int backlog, struct addr *ret_bound) WARN_UNUSED;
 
-/* Watches a listening fd, possibly shared by several loops (EPOLLEXCLUSIVE). fd stays the caller's. */
+/* Watches a listening fd, possibly shared by several loops (EPOLLEXCLUSIVE). fd stays the caller's.
+ */
 int listener_start(struct listener *l, struct loop *loop, int fd,
                    void (*on_accept)(struct listener *l, int fd)) WARN_UNUSED;
 void listener_stop(struct listener *l);

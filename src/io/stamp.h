@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * io/stamp.h - kernel receive stamps (SO_TIMESTAMPNS, CLOCK_REALTIME) mapped to the monotonic clock.
+ * io/stamp.h - kernel receive stamps (SO_TIMESTAMPNS, CLOCK_REALTIME) mapped to the monotonic
+ * clock.
  *
  * Why:       a busy process reads late; the kernel stamped the bytes when they came. The stamp is
  *            that of the last segment of a read.
@@ -25,7 +26,7 @@ struct stamp_mapper {
     int64_t _offset_ns; /* realtime - monotonic */
     mono_t _synced_at;
     mono_t _stepped_at; /* when the last step was seen; stamps from before it mean nothing now */
-    bool _is_stepped; /* in this turn */
+    bool _is_stepped;   /* in this turn */
     bool _is_set;
 };
 

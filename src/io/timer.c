@@ -2,8 +2,8 @@
 /*
  * io/timer.c - the wheel. Level 0 holds the next 64 ticks, each higher level 64 times more; a slot
  * of a higher level is spread over the lower ones when its time comes. `_tick` is the next tick to
- * be processed, so every running timer has _tick >= wheel->_tick. Busy bits may be stale (set for an
- * empty slot); they only cost an empty look.
+ * be processed, so every running timer has _tick >= wheel->_tick. Busy bits may be stale (set for
+ * an empty slot); they only cost an empty look.
  */
 #include "io/timer.h"
 
@@ -156,7 +156,8 @@ int64_t timer_next_ns(const struct timer_wheel *w, mono_t now)
             block++;
 
         unsigned r = (unsigned)block & SLOT_MASK;
-        uint64_t rotated = w->_busy[level] >> r | (r == 0 ? 0 : w->_busy[level] << (TIMER_SLOTS - r));
+        uint64_t rotated =
+            w->_busy[level] >> r | (r == 0 ? 0 : w->_busy[level] << (TIMER_SLOTS - r));
         uint64_t tick = (block + (uint64_t)__builtin_ctzll(rotated)) << shift;
         if (tick < best)
             best = tick;

@@ -216,6 +216,7 @@ struct record_field {
     bool is_base; /* always written, null when unknown; others only when known */
 };
 extern const struct record_field record_fields[];
+extern const char record_group_stream[]; /* the group of fields that only streams have */
 extern const size_t record_n_fields;
 
 /* One compact JSON object without line end, fields in table order. 0 or -errno of buf. */

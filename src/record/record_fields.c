@@ -6,6 +6,8 @@
  */
 #include "record/record.h"
 
+const char record_group_stream[] = "Stream";
+
 /* Enum members are read as int; these give the table's functions the type it wants. */
 static const char *outcome_at(int i)
 {
@@ -122,28 +124,33 @@ const struct record_field record_fields[] = {
     STAGE("tail", STAGE_TAIL, "From the last output to the end of the answer"),
     STAGE("delivery", STAGE_DELIVERY, "Until the client had the last byte"),
 
-    ROW("tpot_ms", "Stream", RECORD_DURATION, timing.tpot_ns, "ms",
+    ROW("tpot_ms", record_group_stream, RECORD_DURATION, timing.tpot_ns, "ms",
         "Time per output token after the first one"),
-    NAMED("tpot_status", "Stream", RECORD_ENUM, timing.tpot_status, false, tpot_status_at,
-          "ok, or why there is no TPOT sample"),
-    ROW("jitter_ms", "Stream", RECORD_DURATION, timing.jitter_ns, "ms", "p95 - p50 of the gaps"),
-    ROW("icl_p50_ms", "Stream", RECORD_DURATION, timing.gap_p50_ns, "ms", "Median gap"),
-    ROW("icl_p95_ms", "Stream", RECORD_DURATION, timing.gap_p95_ns, "ms", "95th percentile gap"),
-    ROW("icl_max_ms", "Stream", RECORD_DURATION, timing.gap_max_ns, "ms", "Longest gap, exact"),
-    ROW("tokens_per_event", "Stream", RECORD_DOUBLE, timing.tokens_per_event, "tokens",
+    NAMED("tpot_status", record_group_stream, RECORD_ENUM, timing.tpot_status, false,
+          tpot_status_at, "ok, or why there is no TPOT sample"),
+    ROW("jitter_ms", record_group_stream, RECORD_DURATION, timing.jitter_ns, "ms",
+        "p95 - p50 of the gaps"),
+    ROW("icl_p50_ms", record_group_stream, RECORD_DURATION, timing.gap_p50_ns, "ms", "Median gap"),
+    ROW("icl_p95_ms", record_group_stream, RECORD_DURATION, timing.gap_p95_ns, "ms",
+        "95th percentile gap"),
+    ROW("icl_max_ms", record_group_stream, RECORD_DURATION, timing.gap_max_ns, "ms",
+        "Longest gap, exact"),
+    ROW("tokens_per_event", record_group_stream, RECORD_DOUBLE, timing.tokens_per_event, "tokens",
         "Completion tokens that streamed per output event"),
-    ROW("n_stalls", "Stream", RECORD_U32, timing.n_stalls, "",
+    ROW("n_stalls", record_group_stream, RECORD_U32, timing.n_stalls, "",
         "Gaps over max(1 s, 10 x the median gap)"),
-    ROW("stall_max_ms", "Stream", RECORD_DURATION, timing.stall_max_ns, "ms", "Longest of them"),
-    ROW("n_events", "Stream", RECORD_U32, n_events, "", "Stream events of any kind"),
-    ROW("n_output_events", "Stream", RECORD_U32, n_output_events, "", "Events with output"),
-    ROW("n_content_events", "Stream", RECORD_U32, n_content_events, "",
+    ROW("stall_max_ms", record_group_stream, RECORD_DURATION, timing.stall_max_ns, "ms",
+        "Longest of them"),
+    ROW("n_events", record_group_stream, RECORD_U32, n_events, "", "Stream events of any kind"),
+    ROW("n_output_events", record_group_stream, RECORD_U32, n_output_events, "",
+        "Events with output"),
+    ROW("n_content_events", record_group_stream, RECORD_U32, n_content_events, "",
         "Events with output, tool names and opaque reasoning left out"),
-    ROW("n_arrivals", "Stream", RECORD_U32, n_arrivals, "", "Reads that brought output"),
-    ROW("n_coalesced", "Stream", RECORD_U32, n_coalesced, "",
+    ROW("n_arrivals", record_group_stream, RECORD_U32, n_arrivals, "", "Reads that brought output"),
+    ROW("n_coalesced", record_group_stream, RECORD_U32, n_coalesced, "",
         "Output events that shared a read with an earlier one"),
-    NAMED("output_kinds", "Stream", RECORD_FLAGS, output_kinds, false, record_output_kind_name,
-          "Kinds of output seen"),
+    NAMED("output_kinds", record_group_stream, RECORD_FLAGS, output_kinds, false,
+          record_output_kind_name, "Kinds of output seen"),
 
     NAMED("usage_source", "Tokens", RECORD_ENUM, usage_source, true, usage_source_at,
           "engine, estimated, or none"),

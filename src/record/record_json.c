@@ -130,16 +130,14 @@ static bool is_known(const struct record_field *f, const void *p)
 static void write_flags(struct jsonw *w, const struct record_field *f, uint32_t bits)
 {
     jsonw_begin_array(w);
-    for (int bit = 0; bit < 32; bit++) {
-        if (bits & (1u << bit))
-            jsonw_cstr(w, f->enum_name(bit));
-    }
+    for (; bits != 0; bits &= bits - 1)
+        jsonw_cstr(w, f->enum_name(__builtin_ctz(bits)));
     jsonw_end_array(w);
 }
 
 static void write_value(struct jsonw *w, const struct record_field *f, const void *p)
 {
-    char text[TEXT_BYTES];
+    char text[TEXT_BYTES] UNINITIALIZED;
     wall_t wall;
     switch (f->type) {
     case RECORD_STR:
@@ -184,7 +182,7 @@ static void write_value(struct jsonw *w, const struct record_field *f, const voi
 /* Fields about a stream say nothing about an answer that was none. */
 static bool is_applicable(const struct record_field *f, const struct record *r)
 {
-    return f->is_base || r->is_stream || strcmp(f->group, "Stream") != 0;
+    return f->is_base || r->is_stream || f->group != record_group_stream;
 }
 
 int record_to_json(const struct record *r, struct buf *out)

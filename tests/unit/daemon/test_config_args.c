@@ -169,6 +169,7 @@ static void test_wrong_usage(void **state)
          "did you mean \"connect\"?"},
         {"--set timeouts=3", "--set: unknown key \"timeouts\"",
          "known here: connect, first_byte, idle, total, client_head, client_body, client_idle, "
+         "client_write, "
          "upstream_idle"},
         {"--set connect=3", "--set: unknown key \"connect\"", "did you mean \"timeouts.connect\"?"},
     };

@@ -162,6 +162,18 @@ static void test_blocked_is_not_idle(void **state)
     assert_true(rig_tap()->finish.client_blocked_ns >= 90 * NS_PER_MS);
 }
 
+/* A client that stopped reading is given up, and the upstream with it. */
+static void test_blocked_for_too_long(void **state)
+{
+    (void)state;
+    rig.config->client_write_timeout_ns = 50 * NS_PER_MS;
+    go_to(PHASE_BLOCKED);
+    PUMP(rig.loop, (void)0, rig_is_over());
+    assert_int_equal(rig_tap()->finish.end, TAP_END_CLIENT_GONE);
+    assert_true(rig_tap()->finish.client_blocked_ns >= 40 * NS_PER_MS);
+    PUMP(rig.loop, peer_read(&rig.up), peer_is_gone(&rig.up));
+}
+
 /* The whole answer is here, but the client is not done with it: the exchange is not over. */
 static void test_tail(void **state)
 {
@@ -184,11 +196,10 @@ static void test_tail_timeout(void **state)
 {
     (void)state;
     rig_small_buffers();
-    rig.config->idle_timeout_ns = 50 * NS_PER_MS;
+    rig.config->client_write_timeout_ns = 50 * NS_PER_MS;
     go_to(PHASE_TAIL);
     PUMP(rig.loop, (void)0, rig_is_over());
-    assert_int_equal(rig_tap()->finish.end, TAP_END_TIMEOUT);
-    assert_int_equal(rig_tap()->finish.reason, TAP_REASON_TIMEOUT_IDLE);
+    assert_int_equal(rig_tap()->finish.end, TAP_END_CLIENT_GONE);
 }
 
 /* --- the gateway's own end --- */
@@ -277,10 +288,15 @@ static void test_config_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RIG_CASE(test_client_gone),         RIG_CASE(test_slow_client),
-        RIG_CASE(test_blocked_is_not_idle), RIG_CASE(test_tail),
-        RIG_CASE(test_tail_timeout),        RIG_CASE(test_drain),
-        RIG_CASE(test_drain_when_idle),     RIG_CASE(test_free_in_every_phase),
+        RIG_CASE(test_client_gone),
+        RIG_CASE(test_slow_client),
+        RIG_CASE(test_blocked_is_not_idle),
+        RIG_CASE(test_blocked_for_too_long),
+        RIG_CASE(test_tail),
+        RIG_CASE(test_tail_timeout),
+        RIG_CASE(test_drain),
+        RIG_CASE(test_drain_when_idle),
+        RIG_CASE(test_free_in_every_phase),
         RIG_CASE(test_config_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
