@@ -63,7 +63,7 @@ static pid_t child_start(const char *const *args, int *ret_out)
         sigset_t none;
         char *argv[ARGS_MAX] = {0};
 
-        for (size_t i = 0; args[i] && i < ARGS_MAX - 1; i++)
+        for (size_t i = 0; i < ARGS_MAX - 1 && args[i]; i++)
             argv[i] = mem_strdup(args[i]);
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent)

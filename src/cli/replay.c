@@ -280,6 +280,25 @@ static void write_yes(struct jsonw *w, const char *key, bool is_yes)
     jsonw_cstr(w, is_yes ? "yes" : "no");
 }
 
+/* The choice to write next: the first by its index as text, of those not written yet. There is one.
+ */
+static int finish_next(const struct dialect_answer *a, const bool *is_written)
+{
+    char best_digits[24] = "";
+    int best = 0;
+    for (int i = 0; i < a->n_choices_finished; i++) {
+        char digits[24];
+        if (is_written[i])
+            continue;
+        digits[num_format_i64(a->choices[i].index, digits)] = '\0';
+        if (best_digits[0] == '\0' || strcmp(digits, best_digits) < 0) {
+            best = i;
+            memcpy(best_digits, digits, sizeof(digits));
+        }
+    }
+    return best;
+}
+
 /* "stop" for a single choice 0, else "0:stop,1:length", in the order of the indexes' digits. */
 static void write_finish(struct jsonw *w, const struct dialect_answer *a)
 {
@@ -293,19 +312,10 @@ static void write_finish(struct jsonw *w, const struct dialect_answer *a)
         return;
     }
     for (int k = 0; k < a->n_choices_finished; k++) {
-        int next = -1;
-        char next_digits[24] = "";
-        for (int i = 0; i < a->n_choices_finished; i++) {
-            char digits[24];
-            digits[num_format_i64(a->choices[i].index, digits)] = '\0';
-            if (!is_written[i] && (next < 0 || strcmp(digits, next_digits) < 0)) {
-                next = i;
-                memcpy(next_digits, digits, sizeof(digits));
-            }
-        }
+        int next = finish_next(a, is_written);
         is_written[next] = true;
-        int more = snprintf(text + n, sizeof(text) - n, "%s%s:%s", n > 0 ? "," : "", next_digits,
-                            a->choices[next].finish);
+        int more = snprintf(text + n, sizeof(text) - n, "%s%lld:%s", n > 0 ? "," : "",
+                            (long long)a->choices[next].index, a->choices[next].finish);
         n += more > 0 && (size_t)more < sizeof(text) - n ? (size_t)more : 0;
     }
     jsonw_str(w, span_of(text, n));

@@ -92,6 +92,7 @@ static void test_gateway_defaults(void **state)
     assert_int_equal(made->client_head_timeout_ns, own->client_head_timeout_ns);
     assert_int_equal(made->client_body_timeout_ns, own->client_body_timeout_ns);
     assert_int_equal(made->client_idle_timeout_ns, own->client_idle_timeout_ns);
+    assert_int_equal(made->client_write_timeout_ns, own->client_write_timeout_ns);
     assert_int_equal(made->upstream_idle_timeout_ns, own->upstream_idle_timeout_ns);
     assert_int_equal(made->dns_ttl_ns, own->dns_ttl_ns);
     gateway_config_unref(own);
@@ -124,6 +125,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "  client_head: 5s\n"
                                "  client_body: 6s\n"
                                "  client_idle: 7s\n"
+                               "  client_write: 9s\n"
                                "  upstream_idle: 8s\n"
                                "dns: {ttl: 0}\n"
                                "metrics:\n"
@@ -184,6 +186,7 @@ static void test_all_keys(void **state)
     assert_int_equal(g->client_head_timeout_ns, 5 * NS_PER_S);
     assert_int_equal(g->client_body_timeout_ns, 6 * NS_PER_S);
     assert_int_equal(g->client_idle_timeout_ns, 7 * NS_PER_S);
+    assert_int_equal(g->client_write_timeout_ns, 9 * NS_PER_S);
     assert_int_equal(g->upstream_idle_timeout_ns, 8 * NS_PER_S);
     assert_int_equal(g->dns_ttl_ns, 0);
     gateway_config_unref(g);
