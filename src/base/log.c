@@ -135,9 +135,9 @@ void log_stop(void)
         return;
     queue_close(q);
     struct timespec deadline;
-    clock_gettime(CLOCK_REALTIME, &deadline);
+    clock_gettime(CLOCK_MONOTONIC, &deadline); /* the other clock may be stepped meanwhile */
     deadline.tv_sec += LOG_STOP_WAIT_S;
-    if (pthread_timedjoin_np(writer_thread, NULL, &deadline) != 0) {
+    if (pthread_clockjoin_np(writer_thread, NULL, CLOCK_MONOTONIC, &deadline) != 0) {
         /* Standard error is blocked. The writer keeps the queue; the process is about to end. */
         pthread_detach(writer_thread);
         return;

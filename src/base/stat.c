@@ -82,6 +82,8 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
     COUNTER(STAT_RECORDS_MADE, "records_total", "", "Request records made."),
     COUNTER(STAT_RECORDS_LOGGED, "records_logged_total", "",
             "Request records written to the request log."),
+    GAUGE(STAT_RECORDS_QUEUED, "records_queued", "",
+          "Records that are made and wait for the request log's writer."),
     COUNTER(STAT_DROP_LOG_QUEUE, "drops_total", "cause=\"log_queue\"", HELP_DROPS),
     COUNTER(STAT_DROP_LOG_WRITE, "drops_total", "cause=\"log_write\"", HELP_DROPS),
     COUNTER(STAT_DROP_LABEL_CAP, "drops_total", "cause=\"label_cap\"", HELP_DROPS),
@@ -96,6 +98,14 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
     COUNTER(STAT_SCRAPES, "scrapes_total", "", "Answered requests for the metrics page."),
     COUNTER(STAT_INTERNAL_ERRORS, "internal_errors_total", "",
             "Broken assumptions in the program itself; each cost one exchange, please report."),
+    GAUGE(STAT_MEMORY_RESIDENT_BYTES, "memory_resident_bytes", "",
+          "Memory of the process that is in RAM, at the last scrape."),
+    GAUGE(STAT_MEMORY_BLOCKS, "memory_blocks", "",
+          "Blocks allocated and not freed, at the last scrape."),
+    COUNTER(STAT_MEMORY_ALLOCATIONS, "memory_allocations_total", "",
+            "Blocks allocated since start, as of the last scrape."),
+    GAUGE(STAT_OPEN_DESCRIPTORS, "open_descriptors", "",
+          "File descriptors in use, at the last scrape."),
 };
 
 struct block {
@@ -173,6 +183,11 @@ void stat_add(enum stat_id id, int64_t n)
     }
     int64_t before = atomic_load_explicit(&b->n[id], memory_order_relaxed);
     atomic_store_explicit(&b->n[id], before + n, memory_order_relaxed);
+}
+
+void stat_set(enum stat_id id, int64_t v)
+{
+    stat_add(id, v - stat_sum(id));
 }
 
 int64_t stat_sum(enum stat_id id)

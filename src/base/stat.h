@@ -54,6 +54,7 @@ enum stat_id {
     STAT_STREAMS_WITH_USAGE, /* coverage: of those, with usage from the engine */
     STAT_RECORDS_MADE,
     STAT_RECORDS_LOGGED,
+    STAT_RECORDS_QUEUED,  /* gauge: made and not yet written */
     STAT_DROP_LOG_QUEUE,  /* records lost: queue full */
     STAT_DROP_LOG_WRITE,  /* records lost: write failed (disk full) */
     STAT_DROP_LABEL_CAP,  /* label values folded into "other" */
@@ -65,12 +66,19 @@ enum stat_id {
     STAT_CONFIG_RELOAD_FAILURES,
     STAT_SCRAPES,
     STAT_INTERNAL_ERRORS,
+    STAT_MEMORY_RESIDENT_BYTES, /* gauge, as are the next ones: of the last scrape */
+    STAT_MEMORY_BLOCKS,
+    STAT_MEMORY_ALLOCATIONS, /* counter */
+    STAT_OPEN_DESCRIPTORS,
     STAT_COUNT_
 };
 
 extern const struct stat_desc stat_table[STAT_COUNT_];
 
 void stat_add(enum stat_id id, int64_t n);
+
+/* Makes the sum v. For values that one thread alone reads somewhere and tells here. */
+void stat_set(enum stat_id id, int64_t v);
 
 static inline void stat_inc(enum stat_id id)
 {

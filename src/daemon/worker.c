@@ -187,7 +187,7 @@ static void inflight_write_one(void *ctx, const struct observe_inflight *f)
                    mono_is_set(f->t_first_token) ? mono_diff(now, f->t_first_token) : -1);
     duration_write(j, "since_last_token_ms",
                    mono_is_set(f->t_last_token) ? mono_diff(now, f->t_last_token) : -1);
-    jsonw_key(j, "output_events");
+    jsonw_key(j, "n_output_events");
     jsonw_u64(j, f->n_output_events);
     jsonw_end_object(j);
 }

@@ -144,6 +144,7 @@ static bool fill_batch(struct jsonlog *log)
         struct record *r = queue_pop(log->queue);
         if (!r)
             break;
+        stat_add(STAT_RECORDS_QUEUED, -1);
         render(log, r);
         mem_free(r);
     }
@@ -405,7 +406,9 @@ void jsonlog_push(struct jsonlog *log, const struct record *r)
         return;
     }
     *copy = *r;
+    stat_inc(STAT_RECORDS_QUEUED); /* before the writer can see it */
     if (queue_push(log->queue, copy) < 0) {
+        stat_add(STAT_RECORDS_QUEUED, -1);
         mem_free(copy);
         bool is_failing = atomic_load_explicit(&log->is_failing, memory_order_relaxed);
         stat_inc(is_failing ? STAT_DROP_LOG_WRITE : STAT_DROP_LOG_QUEUE);

@@ -179,7 +179,10 @@ static void conn_gone(struct http_server_conn *c, int error, struct stamp at)
 static void conn_request_bad(struct http_server_conn *c, enum message_status status)
 {
     struct http_server *s = c->server;
-    int code = status == MESSAGE_TOO_LARGE ? 431 : 400;
+    bool is_large =
+        status == MESSAGE_TOO_LARGE ||
+        (status == MESSAGE_ERROR && !c->_in.is_bad_chunk && c->_in.error == HTTP1_TOO_MANY_FIELDS);
+    int code = is_large ? 431 : 400;
     const char *why = status == MESSAGE_TOO_LARGE   ? "request head over 64 KiB"
                       : status == MESSAGE_NO_MEMORY ? "out of memory"
                                                     : http1_error_text(c->_in.error);

@@ -170,7 +170,7 @@ const notHttp = [
   { name: 'a bad chunk', bytes: `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, status: 400 },
   { name: 'a head over 64 KiB', status: 431,
     bytes: `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(70000)}\r\n\r\n` },
-  { name: 'more fields than allowed', status: 400,
+  { name: 'more fields than allowed', status: 431,
     bytes: `GET / HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(500)}\r\n` },
 ];
 

@@ -243,3 +243,16 @@ test('HEAD, 204 and an interim answer', async (t) => {
   assert.equal(removed.headers['x-empty'], '1');
   assertOutcome(await gateway.recordOf(removed), 'ok');
 });
+
+test('a stream that is cut inside an event: what came of the event reaches the client', async (t) => {
+  const half = 'data: {"choices":[],"usa';
+  const upstream = await startUpstream(t, async (x) => {
+    await x.complete;
+    x.stream().chunk(textEvents.join('')).chunk(half).end();
+  });
+  const gateway = await Gateway.start(t, { upstream });
+  const answer = await gateway.chat({ stream: true });
+
+  assert.equal(answer.isComplete, false);
+  assert.equal(answer.body.toString(), textEvents.join('') + half);
+});

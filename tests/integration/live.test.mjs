@@ -51,7 +51,7 @@ test('a running stream is in the TTFT and the gaps at once, and shown in flight'
   assert.ok(shown.since_first_token_ms > 0 && shown.since_first_token_ms < shown.age_ms);
   const more = await waitFor('progress of the request in flight', async () => {
     const [now] = await gateway.inflight();
-    return now.output_events > shown.output_events && now;
+    return now.n_output_events > shown.n_output_events && now;
   });
   assert.equal(more.request_id, shown.request_id);
   assert.equal(gateway.records().length, 0);
@@ -76,7 +76,7 @@ test('a stream that has no first token yet is in flight, and not in the TTFT', a
   });
   const m = await gateway.metrics();
 
-  assert.equal(shown.output_events, 0);
+  assert.equal(shown.n_output_events, 0);
   assert.equal(m.value('llm_ttft_seconds_count', MODEL) ?? 0, 0);
   assert.equal(m.value('llm_inflight_requests', MODEL), 1);
   // The reasons are there at 0, so that rate() sees the first one.

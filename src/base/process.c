@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/process.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/span.h"
+#include "base/stat.h"
+
+/* Second number of /proc/self/statm: resident pages. */
+static void sample_resident(void)
+{
+    char text[128];
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    ssize_t n = read(fd, text, sizeof(text));
+    close(fd);
+    struct span rest = span_of(text, n > 0 ? (size_t)n : 0);
+    uint64_t pages;
+    (void)span_split(&rest, ' ');
+    if (num_parse_u64(span_split(&rest, ' '), &pages) == 0)
+        stat_set(STAT_MEMORY_RESIDENT_BYTES, (int64_t)pages * sysconf(_SC_PAGESIZE));
+}
+
+static void sample_descriptors(void)
+{
+    DIR *d = opendir("/proc/self/fd");
+    int64_t n = 0;
+    if (!d)
+        return;
+    for (const struct dirent *e = readdir(d); e; e = readdir(d))
+        n += e->d_name[0] != '.';
+    closedir(d);
+    stat_set(STAT_OPEN_DESCRIPTORS, n - 1); /* without the one that lists them */
+}
+
+void process_sample(void)
+{
+    sample_resident();
+    sample_descriptors();
+    stat_set(STAT_MEMORY_BLOCKS, mem_live_blocks());
+    stat_set(STAT_MEMORY_ALLOCATIONS, (int64_t)mem_count_total().n_allocs);
+}

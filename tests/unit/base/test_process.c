@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/process.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/stat.h"
+#include "harness.h"
+
+static void test_follows_what_is_used(void **state)
+{
+    (void)state;
+    process_sample();
+    int64_t n_fds = stat_sum(STAT_OPEN_DESCRIPTORS);
+    int64_t n_blocks = stat_sum(STAT_MEMORY_BLOCKS);
+    int64_t n_allocations = stat_sum(STAT_MEMORY_ALLOCATIONS);
+    assert_true(n_fds >= 3);
+    assert_true(stat_sum(STAT_MEMORY_RESIDENT_BYTES) > 100 * 1024);
+
+    int fd = open("/dev/null", O_RDONLY);
+    void *block = mem_alloc(10);
+    assert_true(fd >= 0 && block);
+    process_sample();
+    assert_int_equal(stat_sum(STAT_OPEN_DESCRIPTORS), n_fds + 1);
+    assert_int_equal(stat_sum(STAT_MEMORY_BLOCKS), n_blocks + 1);
+    assert_int_equal(stat_sum(STAT_MEMORY_ALLOCATIONS), n_allocations + 1);
+    close(fd);
+    mem_free(block);
+    process_sample();
+    assert_int_equal(stat_sum(STAT_OPEN_DESCRIPTORS), n_fds);
+    assert_int_equal(stat_sum(STAT_MEMORY_BLOCKS), n_blocks);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows_what_is_used)};
+    return cmocka_run_group_tests_name("base/process", tests, NULL, NULL);
+}
