@@ -316,3 +316,22 @@ void num_format_padded(uint64_t v, int width, char *dst)
     if (width == 1)
         dst[0] = (char)('0' + v % 10);
 }
+
+size_t num_format_decimal(double v, int decimals, char *dst)
+{
+    static const uint64_t scales[] = {1,      10,      100,      1000,      10000,
+                                      100000, 1000000, 10000000, 100000000, 1000000000};
+    if (!(v >= 0 && v <= 1e9)) /* NaN is neither */
+        return num_format_double(v, dst);
+    uint64_t scale = scales[decimals];
+    uint64_t scaled = (uint64_t)(v * (double)scale + 0.5);
+    size_t n = num_format_u64(scaled / scale, dst);
+    if (scaled % scale == 0)
+        return n;
+    dst[n++] = '.';
+    num_format_padded(scaled % scale, decimals, dst + n);
+    n += (size_t)decimals;
+    while (dst[n - 1] == '0')
+        n--;
+    return n;
+}

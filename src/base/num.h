@@ -32,6 +32,13 @@ size_t num_format_double(double v, char *dst);
 size_t num_format_u64(uint64_t v, char *dst);
 size_t num_format_i64(int64_t v, char *dst);
 
+/*
+ * v in decimal, rounded to at most `decimals` (1..9) digits behind the point, without zeros at the
+ * end: "1", "1.25". v: 0 .. 1e9; anything else is written as by num_format_double. dst >= 32 B;
+ * returns the length; not terminated.
+ */
+size_t num_format_decimal(double v, int decimals, char *dst);
+
 /* Exactly `width` decimal digits of v, zeros in front; v < 10^width. Not terminated. */
 void num_format_padded(uint64_t v, int width, char *dst);
 

@@ -3,6 +3,9 @@
  * record/record_json.c - the JSON line, driven by record_fields.
  *
  * Durations are written from integers: a double would already round the nanoseconds of a long day.
+ *
+ * A line is written for every request, so it goes straight into room that was reserved for the
+ * longest one; only texts that need escapes take the way through base/jsonw.h.
  */
 #include "record/record.h"
 
@@ -11,19 +14,45 @@
 #include "base/jsonw.h"
 #include "base/num.h"
 
-enum { TEXT_BYTES = 96 };
+/* All texts full, each byte escaped to six, and everything else besides; a test holds it. */
+enum { LINE_BYTES_MAX = 16 * 1024, TOKENS_DECIMALS = 6 };
 
-/* "12.345678": ms with exactly the nanoseconds as decimals. dst: TEXT_BYTES. */
-static struct span format_ms(int64_t ns, char *dst)
+/* A line under construction: bytes since start are not yet committed to out. */
+struct line {
+    struct buf *out;
+    char *start;
+    char *at;
+    int error;
+};
+
+static void line_reserve(struct line *l)
+{
+    l->error = buf_reserve(l->out, LINE_BYTES_MAX, &l->start);
+    l->at = l->start;
+}
+
+static void line_commit(struct line *l)
+{
+    buf_commit(l->out, (size_t)(l->at - l->start));
+    l->start = l->at;
+}
+
+static void put(struct line *l, struct span s)
+{
+    memcpy(l->at, s.p, s.n);
+    l->at += s.n;
+}
+
+/* "12.345678": ms with exactly the nanoseconds as decimals. */
+static void put_ms(struct line *l, int64_t ns)
 {
     uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    size_t n = 0;
     if (ns < 0)
-        dst[n++] = '-';
-    n += num_format_u64(magnitude / (uint64_t)NS_PER_MS, dst + n);
-    dst[n++] = '.';
-    num_format_padded(magnitude % (uint64_t)NS_PER_MS, 6, dst + n);
-    return span_of(dst, n + 6);
+        *l->at++ = '-';
+    l->at += num_format_u64(magnitude / (uint64_t)NS_PER_MS, l->at);
+    *l->at++ = '.';
+    num_format_padded(magnitude % (uint64_t)NS_PER_MS, 6, l->at);
+    l->at += 6;
 }
 
 /* Days since the epoch -> date, proleptic Gregorian calendar, in eras of 400 years from 1 March. */
@@ -41,26 +70,25 @@ static void civil_from_days(int64_t days, int64_t *ret_year, int *ret_month, int
     *ret_year = year_of_era + era * 400 + (*ret_month <= 2);
 }
 
-/* RFC 3339, UTC, microseconds. dst: TEXT_BYTES. */
-static struct span format_wall(wall_t t, char *dst)
+/* RFC 3339, UTC, microseconds, in quotes. */
+static void put_wall(struct line *l, int64_t t_us)
 {
     const int64_t us_per_day = INT64_C(86400) * 1000000;
-    int64_t days = t.us / us_per_day - (t.us % us_per_day < 0);
-    int64_t us = t.us - days * us_per_day;
+    int64_t days = t_us / us_per_day - (t_us % us_per_day < 0);
+    int64_t us = t_us - days * us_per_day;
     int64_t year;
     int month;
     int day;
+    char *at = l->at + 1;
     civil_from_days(days, &year, &month, &day);
-    static const char pattern[] = "0000-00-00T00:00:00.000000Z";
-    memcpy(dst, pattern, sizeof(pattern) - 1);
-    num_format_padded((uint64_t)year % 10000, 4, dst);
-    num_format_padded((uint64_t)month, 2, dst + 5);
-    num_format_padded((uint64_t)day, 2, dst + 8);
-    num_format_padded((uint64_t)(us / 3600000000), 2, dst + 11);
-    num_format_padded((uint64_t)(us / 60000000 % 60), 2, dst + 14);
-    num_format_padded((uint64_t)(us / 1000000 % 60), 2, dst + 17);
-    num_format_padded((uint64_t)(us % 1000000), 6, dst + 20);
-    return span_of(dst, sizeof(pattern) - 1);
+    put(l, SPAN("\"0000-00-00T00:00:00.000000Z\""));
+    num_format_padded((uint64_t)year % 10000, 4, at);
+    num_format_padded((uint64_t)month, 2, at + 5);
+    num_format_padded((uint64_t)day, 2, at + 8);
+    num_format_padded((uint64_t)(us / 3600000000), 2, at + 11);
+    num_format_padded((uint64_t)(us / 60000000 % 60), 2, at + 14);
+    num_format_padded((uint64_t)(us / 1000000 % 60), 2, at + 17);
+    num_format_padded((uint64_t)(us % 1000000), 6, at + 20);
 }
 
 static int64_t read_i64(const void *p)
@@ -127,54 +155,89 @@ static bool is_known(const struct record_field *f, const void *p)
     return true;
 }
 
-static void write_flags(struct jsonw *w, const struct record_field *f, uint32_t bits)
+/* Bytes that stand for themselves between quotes. */
+static bool is_plain(struct span s)
 {
-    jsonw_begin_array(w);
-    for (; bits != 0; bits &= bits - 1)
-        jsonw_cstr(w, f->enum_name(__builtin_ctz(bits)));
-    jsonw_end_array(w);
+    for (size_t i = 0; i < s.n; i++) {
+        unsigned char c = (unsigned char)s.p[i];
+        if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+            return false;
+    }
+    return true;
 }
 
-static void write_value(struct jsonw *w, const struct record_field *f, const void *p)
+/* A peer's text, with escapes and repaired UTF-8 where it needs them. */
+static void put_odd_text(struct line *l, struct span s)
 {
-    char text[TEXT_BYTES] UNINITIALIZED;
-    wall_t wall;
+    struct jsonw w;
+    line_commit(l);
+    jsonw_init(&w, l->out);
+    jsonw_str(&w, s);
+    line_reserve(l);
+    if (jsonw_error(&w) < 0)
+        l->error = jsonw_error(&w);
+}
+
+static void put_text(struct line *l, struct span s)
+{
+    if (UNLIKELY(!is_plain(s))) {
+        put_odd_text(l, s);
+        return;
+    }
+    *l->at++ = '"';
+    put(l, s);
+    *l->at++ = '"';
+}
+
+static void put_flags(struct line *l, const struct record_field *f, uint32_t bits)
+{
+    const char *open = l->at;
+    *l->at++ = '[';
+    for (; bits != 0; bits &= bits - 1) {
+        if (l->at > open + 1)
+            *l->at++ = ',';
+        put_text(l, span_cstr(f->enum_name(__builtin_ctz(bits))));
+    }
+    *l->at++ = ']';
+}
+
+static void put_value(struct line *l, const struct record_field *f, const void *p)
+{
     switch (f->type) {
     case RECORD_STR:
     case RECORD_CSTR:
-        jsonw_str(w, read_text(f, p));
+        put_text(l, read_text(f, p));
         break;
     case RECORD_I64:
     case RECORD_RAW_I64:
-        jsonw_i64(w, read_i64(p));
+        l->at += num_format_i64(read_i64(p), l->at);
         break;
     case RECORD_INT:
-        jsonw_i64(w, read_int(p));
+        l->at += num_format_i64(read_int(p), l->at);
         break;
     case RECORD_U32:
-        jsonw_u64(w, read_u32(p));
+        l->at += num_format_u64(read_u32(p), l->at);
         break;
     case RECORD_U64:
-        jsonw_u64(w, (uint64_t)read_i64(p));
+        l->at += num_format_u64((uint64_t)read_i64(p), l->at);
         break;
     case RECORD_BOOL:
-        jsonw_bool(w, *(const bool *)p);
+        put(l, *(const bool *)p ? SPAN("true") : SPAN("false"));
         break;
     case RECORD_DURATION:
-        jsonw_raw(w, format_ms(read_i64(p), text));
+        put_ms(l, read_i64(p));
         break;
     case RECORD_WALL:
-        wall.us = read_i64(p);
-        jsonw_str(w, format_wall(wall, text));
+        put_wall(l, read_i64(p));
         break;
     case RECORD_ENUM:
-        jsonw_cstr(w, f->enum_name(read_int(p)));
+        put_text(l, span_cstr(f->enum_name(read_int(p))));
         break;
     case RECORD_FLAGS:
-        write_flags(w, f, read_u32(p));
+        put_flags(l, f, read_u32(p));
         break;
     case RECORD_DOUBLE:
-        jsonw_double(w, read_double(p));
+        l->at += num_format_decimal(read_double(p), TOKENS_DECIMALS, l->at);
         break;
     }
 }
@@ -185,29 +248,36 @@ static bool is_applicable(const struct record_field *f, const struct record *r)
     return f->is_base || r->is_stream || f->group != record_group_stream;
 }
 
+static void put_field(struct line *l, const struct record_field *f, const struct record *r)
+{
+    const void *p = (const char *)r + f->offset;
+    bool is_written = is_known(f, p) && is_applicable(f, r);
+    if (!is_written && !f->is_base)
+        return;
+    *l->at++ = ',';
+    put(l, f->json_key);
+    if (is_written)
+        put_value(l, f, p);
+    else
+        put(l, SPAN("null"));
+}
+
 int record_to_json(const struct record *r, struct buf *out)
 {
     size_t n_before = buf_len(out);
-    struct jsonw w;
-    jsonw_init(&w, out);
-    jsonw_begin_object(&w);
-    jsonw_key(&w, "schema_version");
-    jsonw_i64(&w, RECORD_SCHEMA_VERSION);
-    for (size_t i = 0; i < record_n_fields; i++) {
-        const struct record_field *f = &record_fields[i];
-        const void *p = (const char *)r + f->offset;
-        bool is_written = is_known(f, p) && is_applicable(f, r);
-        if (!is_written && !f->is_base)
-            continue;
-        jsonw_quoted_key(&w, f->json_key);
-        if (is_written)
-            write_value(&w, f, p);
-        else
-            jsonw_null(&w);
-    }
-    jsonw_end_object(&w);
-    int error = jsonw_error(&w);
-    if (error < 0)
+    struct line l = {.out = out};
+    line_reserve(&l);
+    if (l.error < 0)
+        return l.error;
+    put(&l, SPAN("{\"schema_version\":"));
+    l.at += num_format_i64(RECORD_SCHEMA_VERSION, l.at);
+    for (size_t i = 0; i < record_n_fields && l.error == 0; i++)
+        put_field(&l, &record_fields[i], r);
+    if (l.error < 0) {
         buf_truncate(out, n_before);
-    return error;
+        return l.error;
+    }
+    *l.at++ = '}';
+    line_commit(&l);
+    return 0;
 }

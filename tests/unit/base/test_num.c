@@ -313,9 +313,49 @@ static void test_format_integers(void **state)
     }
 }
 
+static void test_format_decimal(void **state)
+{
+    static const struct {
+        double v;
+        int decimals;
+        const char *expect;
+    } rows[] = {
+        {0, 6, "0"},
+        {1, 6, "1"},
+        {1.25, 6, "1.25"},
+        {1.0 / 3, 6, "0.333333"},
+        {2.0 / 3, 3, "0.667"},
+        {0.9999996, 6, "1"},
+        {10.000001, 6, "10.000001"},
+        {1e-9, 6, "0"},
+        {123456789, 9, "123456789"},
+        {1e12, 6, "1000000000000"},
+        {-1.5, 6, "-1.5"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char text[40];
+        size_t n = num_format_decimal(rows[i].v, rows[i].decimals, text);
+        assert_span_equal(rows[i].expect, span_of(text, n), span_cstr(rows[i].expect));
+    }
+}
+
+static void test_format_padded(void **state)
+{
+    char text[8];
+    (void)state;
+    num_format_padded(7, 1, text);
+    assert_span_equal("1", span_of(text, 1), SPAN("7"));
+    num_format_padded(7, 3, text);
+    assert_span_equal("3", span_of(text, 3), SPAN("007"));
+    num_format_padded(123456, 6, text);
+    assert_span_equal("6", span_of(text, 6), SPAN("123456"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_format_decimal), cmocka_unit_test(test_format_padded),
         cmocka_unit_test(test_parse_u64),      cmocka_unit_test(test_parse_i64),
         cmocka_unit_test(test_parse_hex),      cmocka_unit_test(test_parse_double),
         cmocka_unit_test(test_parse_duration), cmocka_unit_test(test_parse_bytes),

@@ -221,9 +221,36 @@ static void failed_allocations_leave_the_buffer(void **state)
     buf_done(&small);
 }
 
+/* The longest line there can be: it has to fit into the room that the writer reserves at once. */
+static void test_longest_line(void **state)
+{
+    static struct record r;
+    struct buf line;
+    (void)state;
+    record_init(&r);
+    for (size_t i = 0; i < record_n_fields; i++) {
+        const struct record_field *f = &record_fields[i];
+        char *p = (char *)&r + f->offset;
+        uint32_t bits = f->enum_name == record_flag_name ? (1u << RECORD_FLAG_BITS) - 1 : 0xffu;
+        int64_t largest = INT64_MAX;
+        if (f->type == RECORD_STR)
+            memset(p, 1, f->size - 1); /* each becomes six bytes */
+        else if (f->type == RECORD_FLAGS)
+            memcpy(p, &bits, sizeof(bits));
+        else if (f->type == RECORD_DURATION || f->type == RECORD_I64 || f->type == RECORD_RAW_I64)
+            memcpy(p, &largest, sizeof(largest));
+    }
+    r.is_stream = true;
+    buf_init(&line, 1 << 20);
+    assert_int_equal(record_to_json(&r, &line), 0);
+    assert_in_range(buf_len(&line), 5000, 14000); /* of 16 KiB */
+    buf_done(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_longest_line),
         cmocka_unit_test(durations_are_exact_milliseconds),
         cmocka_unit_test(unknown_is_null_or_absent_never_a_number),
         cmocka_unit_test(flags_and_names),
