@@ -15,6 +15,8 @@
 #include "base/mem.h"
 #include "base/stat.h"
 
+enum { INTERIM_MAX = 16 }; /* 1xx heads in front of one answer */
+
 enum client_state {
     CLIENT_RESOLVING,
     CLIENT_CONNECTING,
@@ -208,7 +210,8 @@ static bool client_step(struct http_client *c, struct span *in, struct stamp at)
 
     switch (message_next(&c->_in, in, head, &body)) {
     case MESSAGE_HEAD:
-        if (head->status == 101) { /* we never ask for it */
+        /* 101 we never ask for; a flood of others would never end. */
+        if (head->status == 101 || (head->status < 200 && ++c->_n_interim > INTERIM_MAX)) {
             client_fail(c, HTTP_PHASE_EXCHANGE, -EPROTO, at);
             return false;
         }
@@ -457,6 +460,7 @@ int http_client_send(struct http_client *c, struct span head, struct http_framin
         return -EPROTO;
     c->_state = CLIENT_BUSY;
     c->_in.request_was_head = is_head_method;
+    c->_n_interim = 0;
     for (int i = 0; i < n; i++)
         stat_add(STAT_BYTES_UPSTREAM_OUT, (int64_t)parts[i].n);
     return http_writer_start(&c->_out, &c->_sock, head, framing, parts, n, is_last, ret_before);

@@ -55,6 +55,7 @@ struct http_client {
     enum http_phase _phase; /* with _error, to be told later */
     int _error;
     int _addr_i; /* next address to try */
+    int _n_interim;
     bool _had_bytes, _keep_alive;
 };
 

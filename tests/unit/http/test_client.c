@@ -39,6 +39,10 @@ static int listen_fd;
 static int64_t n_live_before;
 static int n_fds_before;
 
+#define INTERIM_4                                                                                  \
+    "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n"                               \
+    "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n"
+
 /* --- the owner --- */
 
 static struct call *note(struct http_client *c, char what)
@@ -329,6 +333,9 @@ static void test_bad_answers(void **state)
          -EPIPE, true, "hel"},
         {"until close, reset", "HTTP/1.1 200 OK\r\n\r\nhel", 'r', -ECONNRESET, true, "hel"},
         {"interim only", "HTTP/1.1 100 Continue\r\n\r\n", 'c', -EPIPE, true, ""},
+        {"a flood of interim heads",
+         INTERIM_4 INTERIM_4 INTERIM_4 INTERIM_4 "HTTP/1.1 102 Processing\r\n\r\n", ' ', -EPROTO,
+         true, ""},
         {"not HTTP", "SSH-2.0-x\r\n\r\n", ' ', -EPROTO, true, ""},
         {"both framings",
          "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", ' ', -EPROTO,
