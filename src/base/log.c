@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,7 +32,7 @@ enum {
     LOG_TAIL_BYTES = 40, /* of these, kept for the suppression note and the newline */
     LOG_QUEUE_LINES = 1024,
     LOG_LINES_PER_WINDOW = 10, /* per call site */
-    LOG_STOP_WAIT_S = 2,
+    LOG_STOP_WAIT_MS = 2000,
     LOG_WRITE_WAIT_MS = 1000, /* for a non-blocking standard error that is full */
 };
 #define LOG_WINDOW_NS NS_PER_S
@@ -49,6 +50,7 @@ static enum log_level max_level = LOG_LEVEL_INFO; /* accessed with __atomic */
 static pthread_mutex_t writer_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct queue *writer_queue; /* NULL: lines are written by the caller */
 static pthread_t writer_thread;
+static int writer_done_fd; /* eventfd: the writer has written everything */
 
 void log_level_set(enum log_level level)
 {
@@ -98,6 +100,9 @@ static void *writer_main(void *arg)
         write_line(line, strlen(line));
         mem_free(line);
     }
+    uint64_t one = 1;
+    ssize_t n = write(writer_done_fd, &one, sizeof(one));
+    (void)n; /* log_stop then waits its time */
     return NULL;
 }
 
@@ -113,9 +118,12 @@ int log_start(struct err *reterr)
     sigset_t before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = -pthread_create(&writer_thread, NULL, writer_main, q);
+    writer_done_fd = eventfd(0, EFD_CLOEXEC);
+    r = writer_done_fd < 0 ? -errno : -pthread_create(&writer_thread, NULL, writer_main, q);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (r < 0) {
+        if (writer_done_fd >= 0)
+            close(writer_done_fd);
         queue_free(q, NULL);
         return err_set(reterr, r, "could not start the log thread: %s", err_str(r));
     }
@@ -134,14 +142,14 @@ void log_stop(void)
     if (!q)
         return;
     queue_close(q);
-    struct timespec deadline;
-    clock_gettime(CLOCK_MONOTONIC, &deadline); /* the other clock may be stepped meanwhile */
-    deadline.tv_sec += LOG_STOP_WAIT_S;
-    if (pthread_clockjoin_np(writer_thread, NULL, CLOCK_MONOTONIC, &deadline) != 0) {
+    struct pollfd done = {.fd = writer_done_fd, .events = POLLIN};
+    if (poll(&done, 1, LOG_STOP_WAIT_MS) != 1) {
         /* Standard error is blocked. The writer keeps the queue; the process is about to end. */
         pthread_detach(writer_thread);
         return;
     }
+    pthread_join(writer_thread, NULL);
+    close(writer_done_fd);
     queue_free(q, mem_free);
 }
 
