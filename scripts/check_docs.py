@@ -158,6 +158,9 @@ def check_architecture(doc, problems):
             problems.append(("src/LAYERS", number, f"module '{module}' has no row in {doc.name}"))
             continue
         named = re.findall(r"[\w*]+\.c", rows[module])
+        for pattern in named:
+            if not any((TOP / "src" / module).glob(pattern)):
+                problems.append((doc.name, number, f"names {pattern} in the row of {module}, which has no such file"))
         for file in sorted((TOP / "src" / module).glob("*.c")):
             if not any(fnmatch.fnmatch(file.name, pattern) for pattern in named):
                 problems.append((f"src/{module}/{file.name}", 1, f"is not in the row of {module} in {doc.name}"))

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/attr.h"
+#include "base/suggest.h"
 #include "cli/config_check.h"
 #include "cli/demo.h"
 #include "cli/docs.h"
@@ -43,6 +44,20 @@ static void usage_print(FILE *to)
           to);
 }
 
+static void unknown_print(const char *name)
+{
+    struct suggest s;
+
+    suggest_init(&s, span_cstr(name));
+    for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+        suggest_offer(&s, span_cstr(commands[i].name));
+    fprintf(stderr, "inferometer: there is no command \"%s\"\n", name);
+    if (s.best.n > 0)
+        fprintf(stderr, "hint: did you mean \"%.*s\"?\n", SPAN_ARG(s.best));
+    else
+        usage_print(stderr);
+}
+
 int main(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "--help";
@@ -58,7 +73,6 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         if (strcmp(name, commands[i].name) == 0)
             return commands[i].run(argc - 1, argv + 1);
-    fprintf(stderr, "inferometer: there is no command \"%s\"\n", name);
-    usage_print(stderr);
+    unknown_print(name);
     return 2;
 }

@@ -46,8 +46,10 @@ static void drain(struct daemon *d, int64_t timeout_ns)
 {
     mono_t until = mono_add(clock_mono(), timeout_ns);
 
-    LOG_INFO("stopping: no new connections, waiting up to %lld s for open requests",
-             (long long)(timeout_ns / NS_PER_S));
+    LOG_INFO(
+        "stopping: no new connections, waiting up to %lld s for open requests; a second signal "
+        "stops at once",
+        (long long)(timeout_ns / NS_PER_S));
     daemon_drain(d);
     while (!daemon_is_drained(d) && clock_mono().ns < until.ns) {
         int sig = signals_wait(DRAIN_LOOK_MS);

@@ -41,6 +41,22 @@ static int append_default(const struct config_key *key, struct buf *out)
 
 /* --- effective values --- */
 
+/* "key: value", or a comment for a required key that was not told, so that the text is still a file
+ * that flags can complete. */
+static int append_value(const struct config *c, const struct config_key *key, struct buf *out)
+{
+    const char *indent = section_of(key).n > 0 ? "  " : "";
+    bool is_told = c->_keys_set & UINT64_C(1) << (key - config_keys);
+    int r;
+
+    if (!key->def && !is_told)
+        return buf_printf(out, "%s# %s: required, not told yet\n", indent, config_keys_leaf(key));
+    r = buf_printf(out, "%s%s: ", indent, config_keys_leaf(key));
+    if (r == 0)
+        r = key->type->format(key, config_keys_const_field(key, c), out);
+    return r < 0 ? r : append(out, "\n");
+}
+
 int config_docs_values(const struct config *c, struct buf *out)
 {
     int r = 0;
@@ -51,11 +67,7 @@ int config_docs_values(const struct config *c, struct buf *out)
         if (starts_section(i))
             r = buf_printf(out, "%.*s:\n", SPAN_ARG(section_of(key)));
         if (r == 0)
-            r = buf_printf(out, "%s%s: ", section_of(key).n > 0 ? "  " : "", config_keys_leaf(key));
-        if (r == 0)
-            r = key->type->format(key, config_keys_const_field(key, c), out);
-        if (r == 0)
-            r = append(out, "\n");
+            r = append_value(c, key, out);
     }
     return r;
 }

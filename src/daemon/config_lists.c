@@ -157,6 +157,12 @@ static int take_name(const struct config_source *source, const struct config_key
     if (item->kind == CONFIG_NODE_SCALAR && item->n == 0 && !item->is_plain)
         return err_set(config_keys_error(source, item), -EINVAL, "\"%s\" has an empty item",
                        key->path);
+    if (item->is_plain && span_find_char(config_node_span(item), ',') < item->n) {
+        struct err *e = config_keys_error(source, item);
+        err_set(e, -EINVAL, "\"%s\": a name with a comma looks like several", key->path);
+        err_hint(e, "write a list as [a, b]; put quotes around a name that has a comma");
+        return -EINVAL;
+    }
     return config_values_take_text(source, key, item, TEXT_BYTES_MAX, ret);
 }
 

@@ -52,6 +52,8 @@ static int listen_error(int r, const char *text, const char *key, struct err *re
                  key);
     else if (r == -EACCES)
         err_hint(reterr, "ports below 1024 need privileges; choose another with --%s", key);
+    else if (r == -EADDRNOTAVAIL)
+        err_hint(reterr, "no interface of this machine has that address");
     return r;
 }
 

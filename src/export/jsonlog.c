@@ -373,8 +373,13 @@ int jsonlog_new(const struct jsonlog_config *config, struct jsonlog **ret, struc
     if (r < 0) {
         if (log)
             free_parts(log);
-        return err_set(reterr, r, "could not open request log \"%s\": %s", config->path,
-                       err_str(r));
+        err_set(reterr, r, "could not open request log \"%s\": %s", config->path, err_str(r));
+        if (r == -ENOENT)
+            err_hint(reterr, "create its directory first, or name another file with --log");
+        else if (r == -EACCES || r == -EROFS || r == -EISDIR)
+            err_hint(reterr, "name a file that this user may write with --log, or - for standard "
+                             "output");
+        return r;
     }
     *ret = log;
     return 0;

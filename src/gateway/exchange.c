@@ -375,12 +375,12 @@ static void connect_failed(struct exchange *x, enum http_phase phase, int error)
 {
     const struct gateway_upstream *u = upstream_of(x);
     char text[192];
+    const char *what = phase == HTTP_PHASE_DNS ? "resolve the name of" : "connect to";
+    const char *why =
+        phase == HTTP_PHASE_DNS && error == -ENOENT ? "there is no such host" : err_str(error);
 
-    LOG_WARN("could not connect to upstream \"%s\" (%s): %s", u->name, u->authority,
-             err_str(error));
-    snprintf(text, sizeof(text), "could not %s upstream \"%s\": %s",
-             phase == HTTP_PHASE_DNS ? "resolve the name of" : "connect to", u->name,
-             err_str(error));
+    LOG_WARN("could not %s upstream \"%s\" (%s): %s", what, u->name, u->authority, why);
+    snprintf(text, sizeof(text), "could not %s upstream \"%s\": %s", what, u->name, why);
     answer_refuse(x, connect_reason(phase, error), text);
 }
 
