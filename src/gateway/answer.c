@@ -96,12 +96,10 @@ static void watcher_tell(struct exchange *x, mono_t forwarded)
 
     if (x->tap) {
         for (int i = 0; i < g->n_parts; i++)
-            g->d.tap_ops->response_body(x->tap, g->parts[i], x->read_at, x->was_blocked);
+            g->d.tap_ops->response_body(x->tap, g->parts[i], x->read_at);
         if (g->n_parts > 0)
             g->d.tap_ops->forwarded(x->tap, forwarded);
     }
-    if (g->n_parts > 0)
-        x->was_blocked = false;
 }
 
 /* Too much waits for the client: stop reading from the upstream until it has caught up. */
@@ -112,19 +110,24 @@ static void block_if_full(struct exchange *x)
     http_client_pause(x->upstream);
     x->blocked_since = clock_mono();
     x->blocked_queued = http_server_queued_bytes(x->client);
-    x->was_blocked = true;
+    if (x->tap)
+        x->g->d.tap_ops->paused(x->tap, x->blocked_since);
     exchange_deadline(x, x->config->client_write_timeout_ns);
     stat_inc(STAT_READS_PAUSED);
 }
 
 void answer_unblock(struct exchange *x)
 {
+    mono_t now;
+
     if (!mono_is_set(x->blocked_since))
         return;
-    x->blocked_ns += mono_diff(clock_mono(), x->blocked_since);
+    now = clock_mono();
+    x->blocked_ns += mono_diff(now, x->blocked_since);
     x->blocked_since = MONO_NONE;
     x->blocked_queued = 0;
-    x->was_blocked = true;
+    if (x->tap)
+        x->g->d.tap_ops->resumed(x->tap, now);
     if (!x->upstream)
         return;
     exchange_deadline(x, x->config->idle_timeout_ns);

@@ -66,7 +66,6 @@ struct exchange {
     mono_t blocked_since;  /* reading is paused for the client */
     size_t blocked_queued; /* what waited for it at the last look */
     int64_t blocked_ns;
-    bool was_blocked; /* since the last body bytes */
     char id[EXCHANGE_ID_LEN + 1];
 };
 

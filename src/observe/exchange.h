@@ -38,9 +38,11 @@ struct tap {
 
     /* The answer of the current attempt. */
     enum reading reading;
-    bool is_followed;     /* its events or body were read to where the answer went */
-    bool is_timing_off;   /* an event was lost: times from here on would be wrong */
-    bool is_blocked;      /* reading paused for the client since the last output */
+    bool is_followed;   /* its events or body were read to where the answer went */
+    bool is_timing_off; /* an event was lost: times from here on would be wrong */
+    /* Reading was paused for the client in this time, as far as gaps may still overlap it; one
+     * interval stands for several. pause_to: INT64_MAX while it lasts. */
+    mono_t pause_from, pause_to;
     uint64_t length_left; /* of a body with Content-Length, else UINT64_MAX */
     mono_t t_last_read;
     mono_t t_unforwarded; /* stamp of the last read if it brought output, until it was forwarded */
@@ -90,7 +92,9 @@ struct observer {
 /* reading.c: from the answer's head to its events. */
 void reading_reset(struct tap *t);
 void reading_head(struct tap *t, const struct http1_head *head, struct stamp at);
-void reading_body(struct tap *t, struct span bytes, struct stamp at, bool is_blocked);
+void reading_body(struct tap *t, struct span bytes, struct stamp at);
+void reading_paused(struct tap *t, mono_t at);
+void reading_resumed(struct tap *t, mono_t at);
 void reading_end(struct tap *t, mono_t at);
 void reading_free(struct tap *t);
 

@@ -163,10 +163,10 @@ static void on_response_head(struct tap *t, const struct http1_head *head, struc
     reading_head(t, head, at);
 }
 
-static void on_response_body(struct tap *t, struct span bytes, struct stamp at, bool is_blocked)
+static void on_response_body(struct tap *t, struct span bytes, struct stamp at)
 {
     note_stamp(t, at);
-    reading_body(t, bytes, at, is_blocked);
+    reading_body(t, bytes, at);
 }
 
 static void on_response_end(struct tap *t, struct stamp at)
@@ -373,6 +373,8 @@ const struct tap_ops observe_tap = {
     .sent = on_sent,
     .response_head = on_response_head,
     .response_body = on_response_body,
+    .paused = reading_paused,
+    .resumed = reading_resumed,
     .response_end = on_response_end,
     .forwarded = on_forwarded,
     .end = on_end,

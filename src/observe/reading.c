@@ -46,7 +46,7 @@ void reading_reset(struct tap *t)
     t->reading = READING_NOTHING;
     t->is_followed = false;
     t->is_timing_off = false;
-    t->is_blocked = false;
+    t->pause_from = t->pause_to = MONO_NONE;
     t->length_left = LENGTH_UNKNOWN;
     t->t_last_read = MONO_NONE;
     t->t_unforwarded = MONO_NONE;
@@ -147,14 +147,34 @@ static void tell(struct tap *t, const struct timing_step *step)
         ops->gap(t->observer->sink, &t->labels, step->gap_ns);
 }
 
+/* Whether the time between two stamps overlaps a pause. */
+static bool is_pause_between(const struct tap *t, mono_t from, mono_t to)
+{
+    return mono_is_set(t->pause_from) && to.ns > t->pause_from.ns && from.ns < t->pause_to.ns;
+}
+
+void reading_paused(struct tap *t, mono_t at)
+{
+    if (!mono_is_set(t->pause_from))
+        t->pause_from = at;
+    t->pause_to.ns = INT64_MAX;
+}
+
+void reading_resumed(struct tap *t, mono_t at)
+{
+    t->pause_to = at;
+}
+
 static void on_event(struct tap *t, const struct sse_event *ev, mono_t at)
 {
     struct token_event said;
     t->dialect->event(&t->answer, ev->name, ev->data, &said);
     if (!t->is_timing_off) {
-        struct timing_step step = timing_event(&t->timing, at, said.kinds, t->is_blocked);
+        bool is_paused = is_pause_between(t, t->timing.t_last_token, at);
+        struct timing_step step = timing_event(&t->timing, at, said.kinds, is_paused);
         if (said.kinds != 0) {
-            t->is_blocked = false;
+            if (at.ns >= t->pause_to.ns)
+                t->pause_from = t->pause_to = MONO_NONE; /* no later gap can overlap it */
             tell(t, &step);
         }
     }
@@ -213,23 +233,23 @@ static void read_body(struct tap *t, struct span bytes)
         stop_body(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
 }
 
-void reading_body(struct tap *t, struct span bytes, struct stamp at, bool is_blocked)
+void reading_body(struct tap *t, struct span bytes, struct stamp at)
 {
     if (bytes.n == 0)
         return;
     if (!mono_is_set(t->rec.t_first_byte))
         t->rec.t_first_byte = at.at;
-    if (at.at.ns != t->t_last_read.ns) { /* a read may come in several parts (chunks) */
+    if (at.at.ns != t->t_last_read.ns) /* a read may come in several parts (chunks) */
         t->t_unforwarded = MONO_NONE;
-        t->is_blocked = t->is_blocked || is_blocked;
-    }
     t->t_last_read = at.at;
     if (t->length_left != LENGTH_UNKNOWN)
         t->length_left -= bytes.n < t->length_left ? bytes.n : t->length_left;
     if (t->reading == READING_EVENTS) {
         uint32_t n_before = t->timing.n_output_events;
+        /* What arrived while reading was paused waited for the client, not for us. */
+        bool was_paused = is_pause_between(t, at.at, at.at);
         read_events(t, bytes, at.at);
-        if (t->timing.n_output_events != n_before && !is_blocked)
+        if (t->timing.n_output_events != n_before && !was_paused)
             t->t_unforwarded = at.at;
     } else if (t->reading == READING_BODY) {
         read_body(t, bytes);

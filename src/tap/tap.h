@@ -113,9 +113,12 @@ struct tap_ops {
     void (*connected)(struct tap *t, const struct tap_connected *c);
     void (*sent)(struct tap *t, mono_t at); /* clock before the send of the last byte */
     void (*response_head)(struct tap *t, const struct http1_head *head, struct stamp at);
-    /* Body bytes as received, before any filter. is_blocked: reading had been paused for the client
-     * since the previous call. */
-    void (*response_body)(struct tap *t, struct span bytes, struct stamp at, bool is_blocked);
+    /* Body bytes as received, before any filter. */
+    void (*response_body)(struct tap *t, struct span bytes, struct stamp at);
+    /* Reading stopped because the client was slow, and went on: what arrived meanwhile, and what
+     * the upstream could not send meanwhile, does not tell its pace. */
+    void (*paused)(struct tap *t, mono_t at);
+    void (*resumed)(struct tap *t, mono_t at);
     void (*response_end)(struct tap *t, struct stamp at); /* regular end of the answer */
     /* The write of the bytes told last returned to the path. */
     void (*forwarded)(struct tap *t, mono_t at);

@@ -223,8 +223,19 @@ static inline void rig_on_response_head(struct tap *t, const struct http1_head *
     tap_log(t, 'H');
 }
 
-static inline void rig_on_response_body(struct tap *t, struct span bytes, struct stamp at,
-                                        bool is_blocked)
+static inline void rig_on_paused(struct tap *t, mono_t at)
+{
+    assert_true(mono_is_set(at));
+    t->is_blocked_seen = true;
+}
+
+static inline void rig_on_resumed(struct tap *t, mono_t at)
+{
+    assert_true(mono_is_set(at));
+    assert_true(t->is_blocked_seen);
+}
+
+static inline void rig_on_response_body(struct tap *t, struct span bytes, struct stamp at)
 {
     assert_true(t->had_head && !t->had_end);
     assert_true(bytes.n > 0);
@@ -236,7 +247,6 @@ static inline void rig_on_response_body(struct tap *t, struct span bytes, struct
     }
     memcpy(t->body + t->n_body, bytes.p, bytes.n);
     t->n_body += bytes.n;
-    t->is_blocked_seen |= is_blocked;
     tap_log(t, 'D');
 }
 
@@ -278,6 +288,8 @@ static const struct tap_ops rig_tap_ops = {
     .sent = rig_on_sent,
     .response_head = rig_on_response_head,
     .response_body = rig_on_response_body,
+    .paused = rig_on_paused,
+    .resumed = rig_on_resumed,
     .response_end = rig_on_response_end,
     .forwarded = rig_on_forwarded,
     .end = rig_on_tap_end,

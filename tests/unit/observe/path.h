@@ -198,7 +198,7 @@ static inline void path_stream(struct path *p, const char *body)
 /* One read, forwarded 20 us later. */
 static inline void path_read(struct path *p, const char *bytes, int64_t at)
 {
-    observe_tap.response_body(p->tap, span_cstr(bytes), stamp_us(p, at), false);
+    observe_tap.response_body(p->tap, span_cstr(bytes), stamp_us(p, at));
     observe_tap.forwarded(p->tap, us(at + 20));
 }
 

@@ -170,9 +170,9 @@ static void c12_c13_stamp_is_taken_at_the_read(void **state)
     struct path p;
     path_open(&p);
     path_stream(&p, STREAM_BODY);
-    observe_tap.response_body(p.tap, SPAN(TEXT("a")), stamp_us(&p, 1000), false);
+    observe_tap.response_body(p.tap, SPAN(TEXT("a")), stamp_us(&p, 1000));
     observe_tap.forwarded(p.tap, us(5000));
-    observe_tap.response_body(p.tap, SPAN(TEXT("b") DONE), stamp_us(&p, 6000), false);
+    observe_tap.response_body(p.tap, SPAN(TEXT("b") DONE), stamp_us(&p, 6000));
     observe_tap.forwarded(p.tap, us(6001));
     path_end(&p, 7000);
     assert_int_equal(p.seen.ttft_ns, 900000);

@@ -122,8 +122,8 @@ static void coalesced_events_have_no_gap(void **state)
     path_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a") TEXT("b"), 1000);
     /* one read, told in two parts, as the chunked coding gives it */
-    observe_tap.response_body(p.tap, SPAN(TEXT("c")), stamp_us(&p, 1400), false);
-    observe_tap.response_body(p.tap, SPAN(TEXT("d") ": x\n"), stamp_us(&p, 1400), false);
+    observe_tap.response_body(p.tap, SPAN(TEXT("c")), stamp_us(&p, 1400));
+    observe_tap.response_body(p.tap, SPAN(TEXT("d") ": x\n"), stamp_us(&p, 1400));
     observe_tap.forwarded(p.tap, us(1430));
     path_read(&p, FINISH("stop") DONE, 1500);
     path_end(&p, 1500);
@@ -144,8 +144,8 @@ static void overhead_of_a_read_in_parts(void **state)
     struct path p;
     path_open(&p);
     path_stream(&p, STREAM_BODY);
-    observe_tap.response_body(p.tap, SPAN(TEXT("c")), stamp_us(&p, 1400), false);
-    observe_tap.response_body(p.tap, SPAN(": ping\n\n"), stamp_us(&p, 1400), false);
+    observe_tap.response_body(p.tap, SPAN(TEXT("c")), stamp_us(&p, 1400));
+    observe_tap.response_body(p.tap, SPAN(": ping\n\n"), stamp_us(&p, 1400));
     observe_tap.forwarded(p.tap, us(1407));
     path_read(&p, ": ping\n\n", 1600);
     observe_tap.forwarded(p.tap, us(1800)); /* nothing was told since */
@@ -164,23 +164,26 @@ static void blocked_gaps_are_not_the_engines(void **state)
     path_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a"), 1000);
     path_read(&p, TEXT("b"), 1100);
-    /* the pause ends with a read without output; the gap closes with the next output */
-    observe_tap.response_body(p.tap, SPAN(": x\n\n"), stamp_us(&p, 9000), true);
-    observe_tap.response_body(p.tap, SPAN(TEXT("c")), stamp_us(&p, 9100), false);
-    observe_tap.forwarded(p.tap, us(9120));
-    /* blocked and output in one read, in parts of which the last carries nothing */
-    observe_tap.response_body(p.tap, SPAN(TEXT("d")), stamp_us(&p, 12000), true);
-    observe_tap.response_body(p.tap, SPAN(": y\n\n"), stamp_us(&p, 12000), true);
-    observe_tap.forwarded(p.tap, us(12100));
-    path_read(&p, TEXT("e"), 12200);
+    /* Arrived before the pause, told behind it: the engine's. */
+    observe_tap.paused(p.tap, us(1500));
+    path_read(&p, TEXT("c"), 1400);
+    /* Arrived during it. */
+    path_read(&p, TEXT("d"), 3000);
+    observe_tap.resumed(p.tap, us(9000));
+    path_read(&p, TEXT("e"), 5000);
+    /* The sender was held back until the pause was over: this gap spans it, though the read before
+     * came from inside it and the stamp lies behind it. */
+    path_read(&p, TEXT("f"), 9100);
+    path_read(&p, TEXT("g"), 9300);
     path_read(&p, DONE, 12300);
     path_end(&p, 12400);
-    assert_int_equal(p.seen.n_gaps, 2);
+    assert_int_equal(p.seen.n_gaps, 3);
     assert_int_equal(p.seen.gaps_ns[0], 100000);
-    assert_int_equal(p.seen.gaps_ns[1], 200000);
+    assert_int_equal(p.seen.gaps_ns[1], 300000);
+    assert_int_equal(p.seen.gaps_ns[2], 200000);
     assert_true(has_flag(&p, RECORD_CLIENT_LIMITED));
-    assert_int_equal(p.seen.record.timing.gap_max_ns, 200000);
-    assert_int_equal(p.seen.n_overheads, 4); /* not the read that came behind a pause */
+    assert_int_equal(p.seen.record.timing.gap_max_ns, 300000);
+    assert_int_equal(p.seen.n_overheads, 5); /* not what waited while reading was paused */
     path_close(&p);
 }
 
@@ -214,8 +217,7 @@ static void retry_forgets_the_earlier_answer(void **state)
     observe_tap.attempt(p.tap, &a);
     observe_tap.sent(p.tap, us(150));
     path_head(&p, 400, "application/json", 300);
-    observe_tap.response_body(p.tap, SPAN("{\"error\":{\"type\":\"invalid"), stamp_us(&p, 310),
-                              false);
+    observe_tap.response_body(p.tap, SPAN("{\"error\":{\"type\":\"invalid"), stamp_us(&p, 310));
     path_attempt(&p, 400);
     path_head(&p, 200, "text/event-stream", 500);
     path_read(&p, TEXT("a"), 1100);
@@ -332,8 +334,8 @@ static void whole_bodies(void **state)
             path_read(&p, body, 600);
             assert_int_equal(mem_count_total().n_allocs, before.n_allocs); /* nothing is copied */
         } else {
-            observe_tap.response_body(p.tap, span_of(body, 10), stamp_us(&p, 600), false);
-            observe_tap.response_body(p.tap, span_cstr(body + 10), stamp_us(&p, 700), false);
+            observe_tap.response_body(p.tap, span_of(body, 10), stamp_us(&p, 600));
+            observe_tap.response_body(p.tap, span_cstr(body + 10), stamp_us(&p, 700));
         }
         path_end(&p, 800);
         const struct record *r = &p.seen.record;
@@ -431,7 +433,7 @@ static void an_event_over_the_limit_stops_the_clock(void **state)
     char *big = malloc(n);
     assert_non_null(big);
     memset(big, 'x', n);
-    observe_tap.response_body(p.tap, span_of(big, n), stamp_us(&p, 1200), false);
+    observe_tap.response_body(p.tap, span_of(big, n), stamp_us(&p, 1200));
     free(big);
     path_read(&p, "\n\n", 1300);
     path_read(&p, TEXT("b"), 1400);
@@ -463,7 +465,7 @@ static void a_body_over_the_limit_is_not_read(void **state)
     assert_non_null(part);
     memset(part, ' ', n);
     for (int i = 0; i < 5; i++)
-        observe_tap.response_body(p.tap, span_of(part, n), stamp_us(&p, 600 + i), false);
+        observe_tap.response_body(p.tap, span_of(part, n), stamp_us(&p, 600 + i));
     free(part);
     path_end(&p, 700);
     assert_string_equal(p.seen.record.unobserved, "too_large");
@@ -523,7 +525,7 @@ static void stamps_keep_their_provenance(void **state)
     path_stream(&p, STREAM_BODY);
     p.is_clock = false;
     struct stamp stepped = {.at = us(1000), .is_kernel = true, .is_clock_stepped = true};
-    observe_tap.response_body(p.tap, SPAN(TEXT("a") DONE), stepped, false);
+    observe_tap.response_body(p.tap, SPAN(TEXT("a") DONE), stepped);
     path_end(&p, 1100);
     assert_int_equal(p.seen.record.stamp_source, STAMP_MIXED);
     assert_true(has_flag(&p, RECORD_CLOCK_STEPPED));
