@@ -124,8 +124,9 @@ static void on_end(struct http_server_conn *c, struct stamp at)
         http_server_queued_bytes(c) == 0) {
         pending_free(p);
         http_server_end(c);
+    } else {
+        buf_done(&p->answer.body); /* the rest is queued: on_drained ends the request */
     }
-    /* Else the rest is queued: on_drained ends the request. */
 }
 
 static void on_drained(struct http_server_conn *c)
@@ -158,7 +159,8 @@ int api_new(struct loop *l, const struct api_sources *sources, struct api **ret)
         .head_timeout_ns = 10 * NS_PER_S,
         .body_timeout_ns = 10 * NS_PER_S,
         .idle_timeout_ns = 75 * NS_PER_S,
-        .max_conns = 256,
+        .write_timeout_ns = 10 * NS_PER_S,
+        .max_conns = 64,
         .max_queue_bytes = ANSWER_MAX_BYTES + 64 * KIB,
         .is_internal = true,
     };

@@ -16,6 +16,10 @@
 #include "base/mem.h"
 #include "base/stat.h"
 
+/* A connection that was closed while idle shows it at once; later it is the request that failed,
+ * and it may have been acted on. */
+#define STALE_MAX_NS NS_PER_S
+
 static const struct http_client_ops upstream_ops;
 
 static void exchange_connect(struct exchange *x, bool fresh);
@@ -355,10 +359,13 @@ static void exchange_connect(struct exchange *x, bool fresh)
     x->state = EXCHANGE_CONNECT;
     x->is_sent_told = false;
     x->is_request_dropped = false;
+    x->attempt_started = loop_now(x->g->d.loop);
     if (x->tap)
         tap_of(x)->attempt(x->tap, &told);
     exchange_deadline(x, x->config->connect_timeout_ns);
-    if (http_pool_acquire(x->g->pools[x->plan.upstream], &upstream_ops, x, fresh, &x->upstream) < 0)
+    /* A body that is not held cannot be sent twice: no risk with a connection that may be stale. */
+    if (http_pool_acquire(x->g->pools[x->plan.upstream], &upstream_ops, x,
+                          fresh || x->is_window_exceeded, &x->upstream) < 0)
         answer_refuse(x, TAP_REASON_INTERNAL, "out of memory");
 }
 
@@ -389,8 +396,11 @@ static void connect_failed(struct exchange *x, enum http_phase phase, int error)
 static bool is_stale(const struct exchange *x, const struct http_client *c, int error,
                      bool had_bytes)
 {
+    int64_t since_ns = mono_diff(loop_now(x->g->d.loop), x->attempt_started);
+
     return c->is_reused && !had_bytes && !is_own_failure(error) && !x->was_stale_retried &&
-           x->head != NULL && (!x->is_window_exceeded || x->state == EXCHANGE_CONNECT);
+           x->head != NULL && since_ns <= STALE_MAX_NS &&
+           (!x->is_window_exceeded || x->state == EXCHANGE_CONNECT);
 }
 
 static enum tap_reason failure_reason(int error)
@@ -474,7 +484,8 @@ static void upstream_on_body(struct http_client *c, struct span bytes, struct st
 {
     struct exchange *x = c->user;
 
-    deadline_set(x, x->config->idle_timeout_ns);
+    if (!mono_is_set(x->blocked_since)) /* else the client's time runs */
+        deadline_set(x, x->config->idle_timeout_ns);
     answer_part(x, bytes, at);
 }
 
@@ -542,6 +553,22 @@ static void exchange_plan(struct exchange *x, bool is_complete)
     exchange_connect(x, false);
 }
 
+/* A path, "*", or an http URL with nothing but a path behind its host; CONNECT's is refused by
+ * name. */
+static bool is_target_ok(struct span target)
+{
+    struct span rest;
+    size_t slash;
+
+    if (target.n > 0 && target.p[0] == '/')
+        return true;
+    if (target.n < 8 || !span_eq_nocase(span_of(target.p, 7), SPAN("http://")))
+        return span_eq(target, SPAN("*"));
+    rest = span_from(target, 7);
+    slash = span_find_char(rest, '/');
+    return span_find_char(rest, '?') >= slash;
+}
+
 static void on_request(struct http_server_conn *c, const struct http_request_info *info)
 {
     struct gateway *g = http_server_owner(c->server);
@@ -570,6 +597,10 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
     }
     if (span_eq(info->head->method, SPAN("CONNECT"))) {
         answer_refuse(x, TAP_REASON_BAD_REQUEST, "CONNECT is not supported");
+        return;
+    }
+    if (!is_target_ok(info->head->target)) {
+        answer_refuse(x, TAP_REASON_BAD_REQUEST, "the request target is not a path");
         return;
     }
     if (http_server_continue(c) < 0)

@@ -40,7 +40,7 @@ struct exchange {
     struct list link;
     struct task free_later;
     struct timer timer;
-    mono_t started, deadline; /* loop time, for timeouts */
+    mono_t started, attempt_started, deadline; /* loop time, for timeouts */
 
     /* request */
     struct http1_head *head; /* copy; NULL once no retry can follow */

@@ -27,7 +27,7 @@
 #include "base/stat.h"
 
 enum conn_state { CONN_WAITING, CONN_OPEN, CONN_CLOSING, CONN_CLOSED };
-enum timer_kind { TIMER_NONE, TIMER_IDLE, TIMER_HEAD, TIMER_BODY, TIMER_LINGER };
+enum timer_kind { TIMER_NONE, TIMER_IDLE, TIMER_HEAD, TIMER_BODY, TIMER_WRITE, TIMER_LINGER };
 
 #define LINGER_NS (2 * NS_PER_S)
 /* A peer that takes nothing of the last answer for that long is given up. */
@@ -359,6 +359,21 @@ static void conn_linger_check(struct http_server_conn *c)
     conn_close(c, false);
 }
 
+/* The whole answer is queued; is the client taking it? */
+static void conn_write_check(struct http_server_conn *c)
+{
+    size_t queued = sock_queued_bytes(&c->_sock);
+
+    if (c->_state != CONN_OPEN || queued == 0)
+        return;
+    if (queued == c->_linger_queued) {
+        conn_gone(c, 0, (struct stamp){.at = clock_mono()});
+        return;
+    }
+    c->_linger_queued = queued;
+    conn_deadline_set(c, TIMER_WRITE, c->server->config.write_timeout_ns);
+}
+
 static void conn_on_timer(struct timer *t)
 {
     struct http_server_conn *c = CONTAINER_OF(t, struct http_server_conn, _timer);
@@ -386,6 +401,9 @@ static void conn_on_timer(struct timer *t)
             conn_deadline_set(c, TIMER_BODY, c->server->config.body_timeout_ns);
         else
             conn_gone(c, -ETIMEDOUT, (struct stamp){.at = clock_mono()});
+        break;
+    case TIMER_WRITE:
+        conn_write_check(c);
         break;
     case TIMER_LINGER:
         conn_linger_check(c);
@@ -528,8 +546,14 @@ struct loop *http_server_loop(struct http_server_conn *c)
 /* A send that failed may have left a part of its bytes on the way. */
 static int conn_sent(struct http_server_conn *c, int result)
 {
+    int64_t write_ns = c->server->config.write_timeout_ns;
+
     if (result < 0)
         c->_is_broken = true;
+    else if (write_ns > 0 && !http_writer_is_open(&c->_out) && sock_queued_bytes(&c->_sock) > 0) {
+        c->_linger_queued = sock_queued_bytes(&c->_sock);
+        conn_deadline_set(c, TIMER_WRITE, write_ns);
+    }
     return result;
 }
 

@@ -47,6 +47,9 @@ struct http_server_config {
     int64_t head_timeout_ns, idle_timeout_ns, body_timeout_ns;
     size_t max_conns;
     size_t max_queue_bytes; /* of one connection's send queue */
+    /* A client that takes nothing of a queued answer for that long is gone; 0: the handler's
+     * affair. */
+    int64_t write_timeout_ns;
     /* Serves the program's own pages: its peers are not counted as clients. */
     bool is_internal;
     /* Renders the body of 400/408/431 answers. NULL: a JSON error. */

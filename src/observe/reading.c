@@ -90,7 +90,8 @@ static bool is_event_stream(const struct tap *t, const struct http1_head *head)
 void reading_head(struct tap *t, const struct http1_head *head, struct stamp at)
 {
     struct record *r = &t->rec;
-    bool is_stream = is_event_stream(t, head);
+    /* A dialect that generates nothing has no streams, whatever an answer calls itself. */
+    bool is_stream = is_event_stream(t, head) && (!t->dialect || t->dialect->is_generating);
     r->t_headers = at.at;
     r->upstream_status = head->status;
     t->labels.upstream_status = head->status;
@@ -99,9 +100,7 @@ void reading_head(struct tap *t, const struct http1_head *head, struct stamp at)
     /* A stream that was asked for and answered with a whole body is none; an error leaves it what
      * it was asked to be, so that it is counted among those that reached no first token. */
     if (head->status < 300)
-        r->is_stream = is_stream;
-    if (is_stream)
-        t->labels.is_stream = true;
+        r->is_stream = t->labels.is_stream = is_stream;
     if (!t->dialect || head->framing == HTTP1_BODY_NONE)
         return;
     if (is_coded(head)) {

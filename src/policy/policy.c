@@ -17,12 +17,19 @@
 
 enum { BYTES_PER_TOKEN = 4 };
 
+enum { REFUSED_MAX = 64 };
+
 struct policy {
     bool inject_usage;
+    /* Which model of which upstream refused our edit; the newest REFUSED_MAX. */
+    struct refused {
+        size_t upstream;
+        char model[DIALECT_MODEL_MAX];
+    } refused[REFUSED_MAX];
+    size_t n_refused; /* ever */
     size_t n_upstreams;
     struct policy_upstream {
         char *name;
-        bool is_injection_refused;
     } upstreams[];
 };
 
@@ -68,8 +75,7 @@ struct policy *policy_free(struct policy *p)
 void policy_reload(struct policy *p, bool inject_usage)
 {
     p->inject_usage = inject_usage;
-    for (size_t i = 0; i < p->n_upstreams; i++)
-        p->upstreams[i].is_injection_refused = false;
+    p->n_refused = 0;
 }
 
 /* --- plan --- */
@@ -82,11 +88,29 @@ static uint32_t estimate_tokens(const struct dialect_request *req)
     return (uint32_t)(n > UINT32_MAX ? UINT32_MAX : n);
 }
 
+static bool is_refused(const struct policy *p, const struct policy_exchange *x)
+{
+    size_t n = p->n_refused < REFUSED_MAX ? p->n_refused : REFUSED_MAX;
+    for (size_t i = 0; i < n; i++) {
+        if (p->refused[i].upstream == x->upstream &&
+            strcmp(p->refused[i].model, x->request.model) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void remember_refusal(struct policy *p, const struct policy_exchange *x)
+{
+    struct refused *r = &p->refused[p->n_refused++ % REFUSED_MAX];
+    r->upstream = x->upstream;
+    memcpy(r->model, x->request.model, sizeof(r->model));
+}
+
 static void plan_injection(struct policy *p, struct policy_exchange *x, struct span window,
                            struct policy_plan *ret)
 {
     struct dialect_edit edit;
-    if (!p->inject_usage || p->upstreams[x->upstream].is_injection_refused)
+    if (!p->inject_usage || is_refused(p, x))
         return;
     if (!x->dialect->can_include_usage || !x->dialect->add_include_usage ||
         !x->dialect->add_include_usage(window, &x->request, &edit))
@@ -142,7 +166,7 @@ static enum policy_verdict policy_answer_head(struct policy *p, struct policy_ex
     }
     if (x->is_repeat && head->status < 300) {
         x->is_repeat = false;
-        p->upstreams[x->upstream].is_injection_refused = true;
+        remember_refusal(p, x);
         stat_inc(STAT_USAGE_INJECTION_REFUSED);
     }
     return POLICY_PASS;
@@ -152,12 +176,13 @@ static bool policy_wants_filter(struct policy *p, struct policy_exchange *x,
                                 const struct http1_head *head)
 {
     (void)p;
-    if (!x || !x->is_injected || head->status != 200)
+    if (!x || !x->is_injected || head->status < 200 || head->status >= 300)
         return false;
     struct span type = http1_field_value(head, SPAN("content-type"));
     type = span_trim((struct span){type.p, span_find_char(type, ';')});
     struct span coding = http1_field_value(head, SPAN("content-encoding"));
-    return span_eq_nocase(type, SPAN("text/event-stream")) &&
+    /* Streams come under any name, and none; what is no stream passes the filter unchanged. */
+    return !span_eq_nocase(type, SPAN("application/json")) &&
            (coding.n == 0 || span_eq_nocase(coding, SPAN("identity")));
 }
 

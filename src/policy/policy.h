@@ -5,8 +5,8 @@
  * Role:      what the byte path asks, answered with dialect knowledge.
  * Injection: a stream whose client did not ask for usage is sent with stream_options.include_usage;
  *            the one event that this brings is removed again. An upstream that answers 400 or 422
- *            gets the request once more without it; when that succeeds, the upstream is remembered
- *            and not asked again as long as this policy object lives (a reload forgets).
+ *            gets the request once more without it; when that succeeds, this model of this upstream
+ *            is remembered and not asked again (the newest 64; a reload forgets).
  * Failing:   without memory for its state an exchange passes unchanged and is measured less.
  * Threading: one object per worker.
  */

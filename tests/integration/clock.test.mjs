@@ -50,7 +50,7 @@ for (const seconds of [3600, -3600]) {
     const id = newId();
     const answer = gateway.chat({ stream: true },
       { headers: { 'x-request-id': id, ...sim({ 'ttft-ms': 20, 'itl-ms': 10, tokens: 30 }) } });
-    await waitFor('some tokens', async () => (await gateway.inflight())[0]?.output_events >= 5);
+    await waitFor('some tokens', async () => (await gateway.inflight())[0]?.n_output_events >= 5);
     step(seconds);
     assert.ok((await answer).isComplete);
     const r = await gateway.recordNamed(id);

@@ -19,7 +19,7 @@ async function openStream(gateway, switches) {
   const id = newId();
   const over = gateway.chat({ stream: true }, { headers: { 'x-request-id': id, ...sim(switches) } });
   over.catch(() => {}); // told where it is awaited
-  await waitFor('the stream', async () => (await gateway.inflight()).some((r) => r.output_events > 0));
+  await waitFor('the stream', async () => (await gateway.inflight()).some((r) => r.n_output_events > 0));
   return { id, over };
 }
 

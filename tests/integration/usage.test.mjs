@@ -7,7 +7,7 @@ import { request, sseChunks } from './lib/http.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import { chunk, DONE, event, textEvents, USAGE } from './lib/streams.mjs';
 import test from './lib/test.mjs';
-import { startUpstream } from './lib/upstream.mjs';
+import { head, startUpstream } from './lib/upstream.mjs';
 
 const FAST = { 'ttft-ms': 5, 'itl-ms': 1, tokens: 6 };
 
@@ -165,4 +165,36 @@ test('usage behind a connection that never ends, with the end mark before it is 
   assertOutcome(r, 'ok');
   assert.equal(r.completion_tokens, 4);
   assert.ok(!got.includes('"usage"'));
+});
+
+for (const [name, status, type] of [['no type', 200], ['a plain text type', 200, 'text/plain'],
+  ['status 201', 201, 'text/event-stream']])
+  test(`the usage event we asked for is hidden from a stream with ${name}`, async (t) => {
+    const upstream = await startUpstream(t, async (x) => {
+      await x.complete;
+      const fields = { 'Transfer-Encoding': 'chunked', ...(type && { 'Content-Type': type }) };
+      x.send(head(status, fields)).chunk([...textEvents, USAGE, DONE].join('')).endChunks();
+    });
+    const gateway = await Gateway.start(t, { upstream });
+    const answer = await gateway.chat({ stream: true });
+
+    assert.equal(answer.body.toString(), [...textEvents, DONE].join(''));
+  });
+
+test('a model that refuses the option does not switch it off for the others', async (t) => {
+  const upstream = await startUpstream(t, async (x) => {
+    await x.complete;
+    if (x.json.model === 'picky' && x.json.stream_options)
+      return x.reply(400, '{"error":{"message":"stream_options","type":"invalid_request_error"}}');
+    x.stream().chunk([...textEvents, ...(x.json.stream_options ? [USAGE] : []), DONE].join('')).endChunks();
+  });
+  const gateway = await Gateway.start(t, { upstream });
+  const picky = await gateway.recordOf(await gateway.chat({ stream: true, model: 'picky' }));
+  const good = await gateway.recordOf(await gateway.chat({ stream: true, model: 'good' }));
+  const again = await gateway.recordOf(await gateway.chat({ stream: true, model: 'picky' }));
+
+  assert.equal(picky.n_attempts, 2);
+  assert.equal(good.usage_source, 'engine');
+  assert.equal(again.n_attempts, 1); // remembered
+  assert.equal(again.usage_source, 'none');
 });

@@ -115,9 +115,9 @@ static void test_no_retry(void **state)
          TAP_REASON_UPSTREAM_CUT},
         {"malformed", RIG_GET, "SMTP\r\n\r\n", true, false, TAP_REASON_BAD_RESPONSE},
         {"body streamed", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 12\r\n\r\nhello, world",
-         "", true, false, TAP_REASON_UPSTREAM_CUT},
+         "", false, false, TAP_REASON_UPSTREAM_CUT}, /* never on a reused connection */
         {"body being streamed",
-         "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhello, world", "", true, false,
+         "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nhello, world", "", false, false,
          TAP_REASON_UPSTREAM_CUT},
     };
     (void)state;
@@ -145,6 +145,22 @@ static void test_no_retry(void **state)
         peer_done(&rig.client);
         RIG_TURNS(3);
     }
+}
+
+/* A connection that lives on for a second was not stale: the request may have been acted on. */
+static void test_no_retry_after_a_while(void **state)
+{
+    int64_t until;
+    (void)state;
+    rig_pool_one();
+    peer_send(&rig.client, RIG_GET);
+    RIG_PUMP(peer_has(&rig.up, "\r\n\r\n"));
+    until = peer_now_ms() + 1100;
+    while (peer_now_ms() < until)
+        loop_turn(rig.loop, 50 * NS_PER_MS);
+    peer_close(&rig.up);
+    rig_assert_refused("late", 502, TAP_REASON_UPSTREAM_CUT);
+    assert_int_equal(rig_tap()->finish.n_attempts, 1);
 }
 
 /* Retried once, then asked to repeat without the edit: a second stale connection is the end. */
@@ -591,6 +607,7 @@ int main(void)
         RIG_CASE(test_stale_retry),
         RIG_CASE(test_stale_race),
         RIG_CASE(test_no_retry),
+        RIG_CASE(test_no_retry_after_a_while),
         RIG_CASE(test_only_one_retry),
         RIG_CASE(test_connect_refused),
         RIG_CASE(test_no_such_name),
