@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@
 #include "export/jsonlog.h"
 #include "io/sock.h"
 
-enum { LISTENERS_MAX = 16, BACKLOG = 4096, RECENT_LINES = 1000 };
+enum { LISTENERS_MAX = 16, BACKLOG = 4096, RECENT_LINES = 1000, DESCRIPTORS_KEPT = 64 };
 
 struct daemon {
     struct config *config;
@@ -112,6 +113,26 @@ static int metrics_open(struct daemon *d, struct err *reterr)
     return r < 0 ? err_set(reterr, r, "could not set up the metrics: %s", err_str(r)) : 0;
 }
 
+/* Every client needs a second descriptor for its upstream: accepting more clients than that only
+ * turns their requests into 502s. */
+static void conns_limit(struct daemon *d)
+{
+    size_t n_workers = (size_t)d->config->workers;
+    struct rlimit l;
+    size_t limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == RLIM_INFINITY)
+        return;
+    limit = l.rlim_cur > DESCRIPTORS_KEPT ? (l.rlim_cur - DESCRIPTORS_KEPT) / 2 / n_workers : 1;
+    if (limit == 0)
+        limit = 1;
+    if (d->gateway_config->max_conns <= limit)
+        return;
+    LOG_INFO("at most %zu connections per worker: the descriptor limit is %llu", limit,
+             (unsigned long long)l.rlim_cur);
+    d->gateway_config->max_conns = limit;
+}
+
 static int shared_open(struct daemon *d, struct err *reterr)
 {
     int r = config_to_gateway(d->config, &d->gateway_config, reterr);
@@ -120,6 +141,7 @@ static int shared_open(struct daemon *d, struct err *reterr)
         r = metrics_open(d, reterr);
     if (r < 0)
         return r;
+    conns_limit(d);
     for (size_t i = 0; i < d->gateway_config->n_upstreams; i++) {
         d->upstream_names[i] = d->gateway_config->upstreams[i].name;
         r = admission_new(&d->admission[i]);

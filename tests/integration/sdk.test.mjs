@@ -176,8 +176,9 @@ test('an abort before even the head', async (t) => {
 
 test('an abort in mid-stream: what was generated is estimated, and marked as that', async (t) => {
   const { upstream, gateway, client } = await setup(t);
-  await collect(await chat(client, { stream: true },
-    { ...FAST, tokens: 40, 'tokens-per-event': 2 }).call); // the model's tokens per event
+  const first = chat(client, { stream: true }, { ...FAST, tokens: 40, 'tokens-per-event': 2 });
+  await collect(await first.call); // the model's tokens per event
+  await gateway.recordNamed(first.id); // counted, too
   const before = await gateway.metrics();
   const { id, call } = chat(client, { stream: true },
     { ...FAST, tokens: 100000, 'tokens-per-event': 2 });
