@@ -103,7 +103,7 @@ node_packages() {
     grep -q '"\(dev\)\?[dD]ependencies"' "$dir/package.json" || return 0
     if [ ! -f "$dir/node_modules/.package-lock.json" ] ||
         [ "$dir/package-lock.json" -nt "$dir/node_modules/.package-lock.json" ]; then
-        npm ci --prefix "$dir" --no-audit --no-fund --silent || return
+        npm ci --prefix "$dir" --no-audit --no-fund --loglevel=error || return
         touch "$dir/node_modules/.package-lock.json"
     fi
 }
