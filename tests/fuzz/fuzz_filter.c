@@ -89,10 +89,10 @@ static void check_events(struct span before, struct span after, unsigned n_remov
 }
 
 /*
- * Known fault, found here and not mended yet (seed mark_behind_removed_event): when the first event is
- * removed and a byte order mark follows, the mark becomes the first thing that the client sees and
- * its parser drops it, so the line behind it reads differently. Such inputs are left out below until
- * the filter handles them; then this goes.
+ * Known fault, found here and not mended yet (seed mark_behind_removed_event): when the first event
+ * is removed and a byte order mark follows, the mark becomes the first thing that the client sees
+ * and its parser drops it, so the line behind it reads differently. Such inputs are left out below
+ * until the filter handles them; then this goes.
  */
 static bool has_new_mark(struct span before, struct span after)
 {
