@@ -17,6 +17,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
+#define FAR_TIMER_NS (100 * NS_PER_MS)
+
 enum { EVENTS_PER_TURN = 256 };
 
 struct post {
@@ -215,7 +217,9 @@ static int64_t wait_ns(const struct loop *l, int64_t max_wait_ns)
 
     if (!list_is_empty(&l->tasks))
         return 0;
-    ns = timer_next_ns(&l->timers, clock_mono());
+    ns = timer_next_ns(&l->timers, l->now);
+    if (ns >= 0 && ns < FAR_TIMER_NS) /* what this turn took would make it late */
+        ns = timer_next_ns(&l->timers, clock_mono());
     if (ns < 0 || (max_wait_ns >= 0 && max_wait_ns < ns))
         return max_wait_ns;
     return ns;
@@ -238,11 +242,10 @@ static int events_wait(struct loop *l, int64_t ns)
 void loop_turn(struct loop *l, int64_t max_wait_ns)
 {
     int n = events_wait(l, wait_ns(l, max_wait_ns));
+    bool may_read = n > 0 || !list_is_empty(&l->tasks); /* tasks read too, even after a long sleep */
 
-    l->now = clock_mono();
+    l->now = may_read ? stamp_sync(&l->stamps) : clock_mono();
     l->n_events = n > 0 ? n : 0;
-    if (n > 0 || !list_is_empty(&l->tasks)) /* tasks read too, and may do so after a long sleep */
-        stamp_sync(&l->stamps);
     for (int i = 0; i < l->n_events; i++) {
         struct watch *w = l->events[i].data.ptr;
         if (w)

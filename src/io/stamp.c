@@ -37,7 +37,7 @@ static int64_t offset_sample(mono_t *ret_now)
     return best;
 }
 
-void stamp_sync(struct stamp_mapper *m)
+mono_t stamp_sync(struct stamp_mapper *m)
 {
     mono_t now = MONO_NONE;
     int64_t offset = offset_sample(&now);
@@ -56,6 +56,7 @@ void stamp_sync(struct stamp_mapper *m)
     m->_offset_ns = offset;
     m->_synced_at = now;
     m->_is_set = true;
+    return now;
 }
 
 struct stamp stamp_map(struct stamp_mapper *m, int64_t kernel_real_ns, mono_t floor, mono_t now)

@@ -30,8 +30,8 @@ struct stamp_mapper {
     bool _is_set;
 };
 
-/* Once per loop turn, before any read. */
-void stamp_sync(struct stamp_mapper *m);
+/* Once per loop turn, before any read. Returns the time. */
+mono_t stamp_sync(struct stamp_mapper *m);
 
 /* kernel_real_ns: the SCM_TIMESTAMPNS value or 0 when there was none; now: clock after the read. */
 struct stamp stamp_map(struct stamp_mapper *m, int64_t kernel_real_ns, mono_t floor, mono_t now);

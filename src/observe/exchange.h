@@ -28,7 +28,6 @@ struct tap {
     struct list link; /* in observer.open (under its lock) or observer.spare */
     struct observer *observer;
     struct sink_labels labels;
-    struct record rec;
     const struct dialect *dialect; /* NULL: measured at HTTP level only */
     int64_t n_choices;             /* asked for */
     bool is_stream_asked;
@@ -46,8 +45,6 @@ struct tap {
     uint64_t length_left; /* of a body with Content-Length, else UINT64_MAX */
     mono_t t_last_read;
     mono_t t_unforwarded; /* stamp of the last read if it brought output, until it was forwarded */
-    struct dialect_answer answer;
-    struct timing timing;
     struct sse_parser sse;
     struct buf body;
     bool has_told_first_token; /* once per exchange, whatever the attempts */
@@ -57,6 +54,12 @@ struct tap {
     _Atomic int64_t shown_first_token_ns;
     _Atomic int64_t shown_last_token_ns;
     _Atomic uint32_t shown_n_output_events;
+
+    /* What is above begins as zeros; these have beginnings of their own, and most of them stays
+     * unused in most exchanges. rec comes first of them. */
+    struct record rec;
+    struct dialect_answer answer;
+    struct timing timing;
 };
 
 enum { ESTIMATE_SLOTS = 64, SPARE_MAX = 256 };

@@ -62,7 +62,7 @@ static struct tap *on_begin(void *watcher, const struct tap_begin *b)
         stat_inc(STAT_UNOBSERVED_NO_MEMORY);
         return NULL;
     }
-    memset(t, 0, sizeof(*t));
+    memset(t, 0, offsetof(struct tap, rec));
     t->observer = o;
     t->n_choices = 1;
     record_init(&t->rec);

@@ -15,7 +15,7 @@ enum { STALL_MEDIANS = 10 };
 
 void timing_init(struct timing *t)
 {
-    memset(t, 0, sizeof(*t));
+    memset(t, 0, offsetof(struct timing, gaps));
     t->_last_gap_ns = -1;
     gaps_init(&t->gaps);
     gaps_init(&t->hidden_gaps);

@@ -16,7 +16,7 @@ static int setup(void **state)
     (void)state;
     fakeclock_install(MONO_START, REAL_START);
     mapper = (struct stamp_mapper){0};
-    stamp_sync(&mapper);
+    (void)stamp_sync(&mapper);
     return 0;
 }
 
@@ -51,7 +51,7 @@ static void test_bounds(void **state)
     };
     (void)state;
     fakeclock_advance(NS_PER_S);
-    stamp_sync(&mapper);
+    (void)stamp_sync(&mapper);
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         mono_t now = clock_mono();
         mono_t floor =
@@ -92,7 +92,7 @@ static void test_steps(void **state)
 
         fakeclock_advance(10 * NS_PER_MS);
         fakeclock_step_real(steps[i]);
-        stamp_sync(&mapper);
+        (void)stamp_sync(&mapper);
         s = read_aged(100, MONO_NONE);
         assert_false(s.is_kernel);
         assert_true(s.is_clock_stepped);
@@ -100,7 +100,7 @@ static void test_steps(void **state)
         assert_int_equal(stat_sum(STAT_CLOCK_STEPS), n_steps + 1);
 
         fakeclock_advance(NS_PER_MS);
-        stamp_sync(&mapper);
+        (void)stamp_sync(&mapper);
         if (steps[i] >
             0) { /* bytes that lay there through the step: their stamp is of the old time */
             s = read_aged(steps[i] + 2 * NS_PER_MS, MONO_NONE);
@@ -127,7 +127,7 @@ static void test_slew(void **state)
 
             fakeclock_advance(turns_ns[i]);
             fakeclock_step_real(k < 100 ? slew : -slew);
-            stamp_sync(&mapper);
+            (void)stamp_sync(&mapper);
             s = read_aged(1000, MONO_NONE);
             assert_true(s.is_kernel);
             assert_int_equal(s.at.ns, clock_mono().ns - 1000);
