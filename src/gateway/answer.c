@@ -112,7 +112,7 @@ static void block_if_full(struct exchange *x)
     x->blocked_queued = http_server_queued_bytes(x->client);
     if (x->tap)
         x->g->d.tap_ops->paused(x->tap, x->blocked_since);
-    exchange_deadline(x, x->config->client_write_timeout_ns);
+    deadline_begin(x, x->config->client_write_timeout_ns);
     stat_inc(STAT_READS_PAUSED);
 }
 
@@ -130,7 +130,7 @@ void answer_unblock(struct exchange *x)
         x->g->d.tap_ops->resumed(x->tap, now);
     if (!x->upstream)
         return;
-    exchange_deadline(x, x->config->idle_timeout_ns);
+    deadline_begin(x, x->config->idle_timeout_ns);
     http_client_resume(x->upstream);
 }
 

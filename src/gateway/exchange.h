@@ -88,12 +88,34 @@ struct gateway {
     bool is_draining;
 };
 
-/* exchange.c: what client connections and upstream connections tell. */
+/* exchange.c: from its first byte to its end; what client connections tell. */
 extern const struct http_server_ops exchange_server_ops;
 void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason);
 void exchange_free(struct exchange *x);
-/* A phase begins that may last delay_ns (0: no limit of its own). */
-void exchange_deadline(struct exchange *x, int64_t delay_ns);
+/* Where the plan sends it. */
+static inline const struct gateway_upstream *exchange_upstream(const struct exchange *x)
+{
+    return &x->config->upstreams[x->plan.upstream];
+}
+
+/* attempt.c: one try at the upstream; what upstream connections tell. fresh: not with a connection
+ * that was used before. */
+void attempt_begin(struct exchange *x, bool fresh);
+
+/* request.c: the request on its way to the upstream. */
+void request_send(struct exchange *x);
+/* More of a body that is streamed through. */
+void request_body(struct exchange *x, struct span bytes, bool is_last);
+/* The upstream has taken enough of what was queued for it. */
+void request_drained(struct exchange *x);
+/* The upstream has answered, or broken, before it had the whole body. */
+bool request_is_unwanted(const struct exchange *x);
+/* Gives back what only a repeat would need. */
+void request_forget(struct exchange *x);
+/* Failures of our own making; any other error of a send means a broken connection, which tells its
+ * end itself, behind what it may still bring (a server that refuses an upload answers and closes).
+ */
+bool request_is_own_failure(int error);
 
 /* answer.c: the way back, from the upstream's head to the client's last byte. */
 void answer_head(struct exchange *x, const struct http1_head *head, struct stamp at);
@@ -107,6 +129,14 @@ enum answer_more {
 void answer_flush(struct exchange *x, enum answer_more more);
 void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text);
 void answer_unblock(struct exchange *x);
+
+/* deadline.c: what takes too long. delay_ns 0: the phase has no limit of its own. */
+void deadline_init(struct exchange *x);
+void deadline_stop(struct exchange *x);
+/* A phase begins whose deadline may lie before the one the timer waits for. */
+void deadline_begin(struct exchange *x, int64_t delay_ns);
+/* The phase goes on; a store, mostly. */
+void deadline_extend(struct exchange *x, int64_t delay_ns);
 
 /* headers.c: which fields go on and which do not (docs/HEADERS.md). */
 int headers_to_upstream(const struct exchange *x, const struct gateway_upstream *u,
