@@ -41,7 +41,7 @@ struct http_pool {
     size_t n_idle;
     struct pool_lookup *lookup; /* under way, or NULL */
     mono_t resolved_at;
-    struct http1_head parsed; /* scratch, as in server.c */
+    struct http1_head parsed; /* scratch, as in server_conn.h */
     bool is_literal;
     int n_addrs;
     struct addr addrs[RESOLVER_ADDRS_MAX];
