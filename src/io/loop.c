@@ -242,7 +242,8 @@ static int events_wait(struct loop *l, int64_t ns)
 void loop_turn(struct loop *l, int64_t max_wait_ns)
 {
     int n = events_wait(l, wait_ns(l, max_wait_ns));
-    bool may_read = n > 0 || !list_is_empty(&l->tasks); /* tasks read too, even after a long sleep */
+    bool may_read =
+        n > 0 || !list_is_empty(&l->tasks); /* tasks read too, even after a long sleep */
 
     l->now = may_read ? stamp_sync(&l->stamps) : clock_mono();
     l->n_events = n > 0 ? n : 0;
