@@ -30,7 +30,7 @@
 #define LIMIT_SEND_LOW_BYTES  (16 * KIB)
 
 /* One SSE or NDJSON event held for parsing; a larger one is passed on and not observed. */
-#define LIMIT_EVENT_BYTES (1 * MIB)
+#define LIMIT_EVENT_BYTES (4 * MIB)
 /* A partial event held back while our own usage chunk may still have to be removed. */
 #define LIMIT_HELD_EVENT_BYTES (64 * KIB)
 /* Non-stream answer kept whole for reading usage; a larger one is passed on and not read. */

@@ -19,7 +19,7 @@
 #include "base/num.h"
 #include "dialect/dialect.h"
 #include "timing/timing.h"
-#include "wire/sse.h"
+#include "wire/events.h"
 
 #define REPLAY_MAX_BYTES (256 * MIB)
 
@@ -50,7 +50,7 @@ struct options {
 /* Indexes of events; -1: none. */
 struct replay {
     const struct dialect *dialect;
-    struct sse_parser sse;
+    struct events events;
     struct dialect_answer answer;
     int64_t n_events;
     int64_t n_content_events;
@@ -171,7 +171,7 @@ static void note_first(int64_t *first, bool is_kind, int64_t index)
         *first = index;
 }
 
-static void on_event(struct replay *r, const struct sse_event *ev)
+static void on_event(struct replay *r, const struct event *ev)
 {
     struct token_event said;
     int64_t index = r->n_events++;
@@ -190,19 +190,19 @@ static void on_event(struct replay *r, const struct sse_event *ev)
 
 static int feed(struct replay *r, struct span bytes)
 {
-    struct sse_event ev;
+    struct event ev;
     for (;;) {
-        switch (sse_next(&r->sse, &bytes, &ev)) {
-        case SSE_EVENT:
+        switch (events_next(&r->events, &bytes, &ev)) {
+        case EVENT_WHOLE:
             on_event(r, &ev);
             break;
-        case SSE_TOO_LARGE:
+        case EVENT_TOO_LARGE:
             r->n_events++;
             r->n_too_large++;
             break;
-        case SSE_NO_MEMORY:
+        case EVENT_NO_MEMORY:
             return -ENOMEM;
-        case SSE_MORE:
+        case EVENT_MORE:
             return 0;
         }
     }
@@ -243,11 +243,26 @@ static int feed_reads(struct replay *r, struct span body, struct span reads, con
     return -EINVAL;
 }
 
+/* A recording has no media type: where the dialect leaves the framing open, the first byte tells.
+ */
+static enum framing framing_of(const struct dialect *d, struct span body)
+{
+    size_t i = 0;
+    if (d->framing == FRAMING_SSE)
+        return FRAMING_SSE;
+    while (i < body.n && (unsigned char)body.p[i] <= ' ')
+        i++;
+    if (i < body.n && body.p[i] == '[')
+        return FRAMING_JSON_ARRAY;
+    return i < body.n && body.p[i] == '{' ? FRAMING_NDJSON : FRAMING_SSE;
+}
+
 static int replay_body(struct replay *r, struct span body, struct span reads, const char *name)
 {
-    struct sse_event ev;
+    struct event ev;
+    events_init(&r->events, framing_of(r->dialect, body), LIMIT_EVENT_BYTES);
     int error = name ? feed_reads(r, body, reads, name) : feed(r, body);
-    if (error == 0 && sse_finish(&r->sse, &ev) == SSE_EVENT)
+    if (error == 0 && events_finish(&r->events, &ev) == EVENT_WHOLE)
         on_event(r, &ev); /* a last block that no empty line closed */
     if (error == -ENOMEM)
         (void)fprintf(stderr, "inferometer replay: out of memory\n");
@@ -385,7 +400,7 @@ static int write_result(const struct replay *r, struct buf *out)
     jsonw_cstr(&w, r->answer.error);
     write_index(&w, "bad_json_events", r->answer.n_bad_json);
     write_index(&w, "too_large_events", r->n_too_large);
-    write_index(&w, "comments", (int64_t)r->sse.n_comments);
+    write_index(&w, "comments", (int64_t)events_n_comments(&r->events));
     jsonw_end_object(&w);
     return jsonw_error(&w);
 }
@@ -420,7 +435,6 @@ static int run(const struct options *o)
                        .last_content = -1};
     buf_init(&body, REPLAY_MAX_BYTES);
     buf_init(&reads, 64 * MIB);
-    sse_init(&r.sse, LIMIT_EVENT_BYTES);
     dialect_answer_init(&r.answer);
     timing_init(&r.timing);
     int error = read_file(o->file, &body);
@@ -430,7 +444,7 @@ static int run(const struct options *o)
         error = replay_body(&r, buf_span(&body), buf_span(&reads), o->reads);
     if (error == 0)
         error = print_result(&r);
-    sse_done(&r.sse);
+    events_done(&r.events);
     buf_done(&reads);
     buf_done(&body);
     return error < 0 ? 1 : 0;

@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/span.h"
 #include "dialect/shape.h"
+#include "wire/events.h"
 #include "wire/http1.h"
 
 /* Bits of token_event.kinds; numerically equal to enum output_kind of timing/timing.h, which the
@@ -56,6 +57,12 @@ struct usage {
 #define USAGE_NONE                                                                                 \
     ((struct usage){USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD,          \
                     USAGE_UNTOLD})
+static inline int64_t usage_first_told(int64_t a, int64_t b)
+{
+    return a != USAGE_UNTOLD ? a : b;
+}
+/* What u tells replaces what was told before, field by field: never a sum. */
+void usage_fold(struct usage *into, const struct usage *u);
 static inline bool usage_is_set(const struct usage *u)
 {
     return u->prompt >= 0 || u->completion >= 0;
@@ -70,7 +77,22 @@ struct dialect_tokens {
     int64_t reasoning;
 };
 
-/* What a request asks for, from its first window. */
+/*
+ * What the engine told about its own time for this request, in ns; -1: not told. From vLLM's
+ * "metrics" (whose time_to_first_token_ms begins at scheduling, so it is the prefill), llama.cpp's
+ * "timings", Ollama's *_duration, Groq's and Cerebras' *_time.
+ */
+struct engine_times {
+    int64_t queue_ns;   /* until it was scheduled */
+    int64_t load_ns;    /* loading the model */
+    int64_t prefill_ns; /* scheduled, until the first token */
+    int64_t decode_ns;  /* first token to last */
+    int64_t total_ns;
+};
+#define ENGINE_TIMES_NONE ((struct engine_times){-1, -1, -1, -1, -1})
+void usage_fold_times(struct engine_times *into, const struct engine_times *t);
+
+/* What a request asks for, from its target and its first window. */
 struct dialect_request {
     bool is_json;     /* the window is a JSON object (or the beginning of one) */
     bool is_complete; /* the whole body was seen */
@@ -95,7 +117,8 @@ struct dialect_edit {
 
 /* Accumulated over the events of one answer. */
 struct dialect_answer {
-    struct usage usage;              /* as reported */
+    struct usage usage; /* as reported */
+    struct engine_times engine;
     char model[DIALECT_MODEL_MAX];   /* response model, first one seen */
     char finish[DIALECT_FINISH_MAX]; /* of choice 0, else of the first that finished; last seen */
     struct {
@@ -105,7 +128,8 @@ struct dialect_answer {
     int n_choices_finished;
     int64_t max_choice_index; /* highest choice index seen; -1: none */
     bool has_finish;
-    bool has_done_marker;          /* the dialect's explicit end ([DONE]) */
+    bool has_end_mark;             /* the dialect's own end ([DONE], message_stop, done:true) */
+    bool has_done_marker;          /* [DONE] */
     bool has_error;                /* error event or object */
     char error[DIALECT_ERROR_MAX]; /* its type or code, never its text */
     uint32_t n_bad_json;           /* events (or bodies) that were no JSON object */
@@ -140,16 +164,19 @@ enum dialect_refusal {
 };
 int dialect_refusal_status(enum dialect_refusal r);
 
-enum dialect_framing { DIALECT_SSE, DIALECT_NDJSON };
-
 struct dialect {
-    const char *name; /* "openai-chat" */
-    enum dialect_framing framing;
+    const char *name;       /* "openai-chat" */
+    enum framing framing;   /* of its streams, where the answer's media type leaves it open */
     bool is_generating;     /* produces tokens: TTFT applies to its streams */
     bool can_include_usage; /* stream_options.include_usage exists here */
 
-    /* Reads the window of a request body. Never fails: what cannot be read stays unknown. */
-    void (*inspect)(struct span window, bool is_complete, struct dialect_request *ret);
+    bool is_cached_beside_prompt;        /* its prompt count leaves out cached and cache writes */
+    bool is_reasoning_beside_completion; /* its completion count leaves out reasoning */
+
+    /* Reads a request's target and the window of its body. Never fails: what cannot be read stays
+     * unknown. */
+    void (*inspect)(struct span target, struct span window, bool is_complete,
+                    struct dialect_request *ret);
 
     /* The edit that asks for usage: only for a whole window of a stream that does not ask for it
      * itself; every other byte stays. false when none is needed or possible. NULL: never. */
@@ -177,6 +204,11 @@ struct dialect {
 };
 
 void dialect_answer_init(struct dialect_answer *a);
+
+/* Whether a successful answer of this media type (without parameters, may be empty) is a stream of
+ * events to a request that asked for one or did not, and how it is framed. */
+bool dialect_is_stream(const struct dialect *d, struct span media_type, bool is_stream_asked,
+                       enum framing *ret);
 
 /*
  * Normalised tokens by definitions ("Tokens"): prompt includes cached and cache writes, completion

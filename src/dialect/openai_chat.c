@@ -33,10 +33,10 @@ static enum text_form take_text_or_list(struct json *j)
     if (v.type != JSON_ARRAY)
         return json_is_nonempty_string(&v) ? TEXT_STRING : TEXT_NONE;
     while (json_item(j)) {
-        bool is_object = openai_enter_object(j);
+        bool is_object = take_object(j);
         while (is_object && json_key(j, &key)) {
-            if (openai_key_of(key) == KEY_TEXT)
-                is_filled = openai_take_text(j) || is_filled;
+            if (key_of(key) == KEY_TEXT)
+                is_filled = take_text(j) || is_filled;
             else
                 (void)json_skip(j); /* the status is sticky */
         }
@@ -51,13 +51,13 @@ static struct part take_part(struct json *j)
     struct span key;
     struct json_value v;
     while (json_key(j, &key)) {
-        switch (openai_key_of(key)) {
+        switch (key_of(key)) {
         case KEY_TYPE:
-            if (openai_take_whole(j, &v) && v.type == JSON_STRING)
+            if (take_whole(j, &v) && v.type == JSON_STRING)
                 part.type = v.raw;
             break;
         case KEY_TEXT:
-            part.has_text = openai_take_text(j);
+            part.has_text = take_text(j);
             break;
         case KEY_THINKING:
             part.has_thinking_key = true;
@@ -67,11 +67,11 @@ static struct part take_part(struct json *j)
             part.summary = take_text_or_list(j);
             break;
         case KEY_CONTENT:
-            part.has_content = openai_take_text(j);
+            part.has_content = take_text(j);
             break;
         case KEY_DATA:
         case KEY_SIGNATURE:
-            part.has_opaque = openai_take_text(j) || part.has_opaque;
+            part.has_opaque = take_text(j) || part.has_opaque;
             break;
         default:
             (void)json_skip(j); /* the status is sticky */
@@ -109,29 +109,29 @@ static uint32_t detail_kinds(const struct part *part)
 static void take_parts(struct json *j, uint32_t (*kinds_of)(const struct part *), uint32_t *kinds)
 {
     while (json_item(j)) {
-        if (!openai_enter_object(j))
+        if (!take_object(j))
             continue;
         struct part part = take_part(j);
         *kinds |= kinds_of(&part);
     }
 }
 
-static void take_content(struct json *j, struct openai_output *out)
+static void take_content(struct json *j, struct said *s)
 {
     struct json_value v;
     if (!json_next(j, &v))
         return;
     if (json_is_nonempty_string(&v)) {
-        out->kinds |= DIALECT_TEXT;
-        out->text = v.raw;
-        out->n_texts++;
+        s->kinds |= DIALECT_TEXT;
+        s->text = v.raw;
+        s->n_texts++;
     } else if (v.type == JSON_ARRAY) {
-        take_parts(j, content_part_kinds, &out->kinds);
+        take_parts(j, content_part_kinds, &s->kinds);
     }
     if (v.type != JSON_OBJECT)
         return;
     struct part part = take_part(j);
-    out->kinds |=
+    s->kinds |=
         (part.has_text ? DIALECT_TEXT : 0) | (part.thinking == TEXT_STRING ? DIALECT_REASONING : 0);
 }
 
@@ -172,12 +172,12 @@ static bool take_arguments(struct json *j)
 static void take_function(struct json *j, uint32_t *kinds)
 {
     struct span key;
-    if (!openai_enter_object(j))
+    if (!take_object(j))
         return;
     while (json_key(j, &key)) {
-        switch (openai_key_of(key)) {
+        switch (key_of(key)) {
         case KEY_NAME:
-            *kinds |= openai_take_text(j) ? DIALECT_TOOL_NAME : 0;
+            *kinds |= take_text(j) ? DIALECT_TOOL_NAME : 0;
             break;
         case KEY_ARGUMENTS:
         case KEY_INPUT:
@@ -193,12 +193,12 @@ static void take_function(struct json *j, uint32_t *kinds)
 static void take_tool_calls(struct json *j, uint32_t *kinds)
 {
     struct span key;
-    if (!openai_enter_array(j))
+    if (!take_array(j))
         return;
     while (json_item(j)) {
-        bool is_object = openai_enter_object(j);
+        bool is_object = take_object(j);
         while (is_object && json_key(j, &key)) {
-            enum openai_key k = openai_key_of(key);
+            enum key k = key_of(key);
             if (k == KEY_FUNCTION || k == KEY_CUSTOM)
                 take_function(j, kinds);
             else
@@ -210,23 +210,23 @@ static void take_tool_calls(struct json *j, uint32_t *kinds)
 static void take_audio(struct json *j, uint32_t *kinds)
 {
     struct span key;
-    if (!openai_enter_object(j))
+    if (!take_object(j))
         return;
     while (json_key(j, &key)) {
-        enum openai_key k = openai_key_of(key);
+        enum key k = key_of(key);
         if (k == KEY_DATA || k == KEY_TRANSCRIPT)
-            *kinds |= openai_take_text(j) ? DIALECT_AUDIO : 0;
+            *kinds |= take_text(j) ? DIALECT_AUDIO : 0;
         else
             (void)json_skip(j); /* the status is sticky */
     }
 }
 
-static void take_delta_member(struct json *j, enum openai_key key, struct openai_output *out)
+static void take_delta_member(struct json *j, enum key key, struct said *s)
 {
-    uint32_t *kinds = &out->kinds;
+    uint32_t *kinds = &s->kinds;
     switch (key) {
     case KEY_CONTENT:
-        take_content(j, out);
+        take_content(j, s);
         break;
     case KEY_REASONING_CONTENT:
     case KEY_REASONING:
@@ -236,14 +236,14 @@ static void take_delta_member(struct json *j, enum openai_key key, struct openai
         break;
     case KEY_REASONING_DETAILS:
     case KEY_THINKING_BLOCKS:
-        if (openai_enter_array(j))
+        if (take_array(j))
             take_parts(j, detail_kinds, kinds);
         break;
     case KEY_REASONING_OPAQUE:
-        *kinds |= openai_take_text(j) ? DIALECT_REASONING_OPAQUE : 0;
+        *kinds |= take_text(j) ? DIALECT_REASONING_OPAQUE : 0;
         break;
     case KEY_REFUSAL:
-        *kinds |= openai_take_text(j) ? DIALECT_REFUSAL : 0;
+        *kinds |= take_text(j) ? DIALECT_REFUSAL : 0;
         break;
     case KEY_TOOL_CALLS:
         take_tool_calls(j, kinds);
@@ -255,7 +255,7 @@ static void take_delta_member(struct json *j, enum openai_key key, struct openai
         take_audio(j, kinds);
         break;
     case KEY_IMAGES:
-        *kinds |= openai_take_truthy(j) ? DIALECT_IMAGE : 0;
+        *kinds |= take_truthy(j) ? DIALECT_IMAGE : 0;
         break;
     default:
         (void)json_skip(j); /* the status is sticky */
@@ -263,28 +263,34 @@ static void take_delta_member(struct json *j, enum openai_key key, struct openai
     }
 }
 
-static void on_choice(struct json *j, enum openai_key key, struct openai_output *out)
+static void on_choice(struct json *j, enum key key, struct said *s)
 {
     struct span member;
     if (key != KEY_DELTA) {
         (void)json_skip(j); /* the status is sticky */
         return;
     }
-    if (!openai_enter_object(j))
+    if (!take_object(j))
         return;
     while (json_key(j, &member))
-        take_delta_member(j, openai_key_of(member), out);
+        take_delta_member(j, key_of(member), s);
+}
+
+static bool chat_parse(struct span name, struct span data, struct said *ret)
+{
+    (void)name;
+    return openai_parse(data, on_choice, ret);
 }
 
 static void chat_event(struct dialect_answer *a, struct span name, struct span data,
                        struct token_event *ret)
 {
-    openai_event(a, name, data, on_choice, ret);
+    said_event(a, name, data, chat_parse, ret);
 }
 
 const struct dialect dialect_openai_chat = {
     .name = "openai-chat",
-    .framing = DIALECT_SSE,
+    .framing = FRAMING_SSE,
     .is_generating = true,
     .can_include_usage = true,
     .inspect = openai_inspect,

@@ -4,11 +4,11 @@
  */
 #include "dialect/openai_common.h"
 
-static void on_choice(struct json *j, enum openai_key key, struct openai_output *out)
+static void on_choice(struct json *j, enum key key, struct said *s)
 {
     struct span member;
     if (key == KEY_TEXT) {
-        openai_take_output_text(j, out);
+        said_take_output(s, j, DIALECT_TEXT);
         return;
     }
     if (key != KEY_DELTA) {
@@ -16,25 +16,31 @@ static void on_choice(struct json *j, enum openai_key key, struct openai_output 
         return;
     }
     /* Some proxies answer the completions path with chat deltas. */
-    if (!openai_enter_object(j))
+    if (!take_object(j))
         return;
     while (json_key(j, &member)) {
-        if (openai_key_of(member) == KEY_CONTENT)
-            openai_take_output_text(j, out);
+        if (key_of(member) == KEY_CONTENT)
+            said_take_output(s, j, DIALECT_TEXT);
         else
             (void)json_skip(j); /* the status is sticky */
     }
 }
 
+static bool completions_parse(struct span name, struct span data, struct said *ret)
+{
+    (void)name;
+    return openai_parse(data, on_choice, ret);
+}
+
 static void completions_event(struct dialect_answer *a, struct span name, struct span data,
                               struct token_event *ret)
 {
-    openai_event(a, name, data, on_choice, ret);
+    said_event(a, name, data, completions_parse, ret);
 }
 
 const struct dialect dialect_openai_completions = {
     .name = "openai-completions",
-    .framing = DIALECT_SSE,
+    .framing = FRAMING_SSE,
     .is_generating = true,
     .can_include_usage = true,
     .inspect = openai_inspect,
@@ -47,21 +53,28 @@ const struct dialect dialect_openai_completions = {
     .refusal_body = openai_refusal_body,
 };
 
-static void embeddings_inspect(struct span window, bool is_complete, struct dialect_request *ret)
+static void embeddings_inspect(struct span target, struct span window, bool is_complete,
+                               struct dialect_request *ret)
 {
-    openai_inspect(window, is_complete, ret);
+    openai_inspect(target, window, is_complete, ret);
     ret->is_stream = false; /* no such thing here; a stray key changes nothing */
+}
+
+static bool embeddings_parse(struct span name, struct span data, struct said *ret)
+{
+    (void)name;
+    return openai_parse(data, NULL, ret);
 }
 
 static void embeddings_event(struct dialect_answer *a, struct span name, struct span data,
                              struct token_event *ret)
 {
-    openai_event(a, name, data, NULL, ret);
+    said_event(a, name, data, embeddings_parse, ret);
 }
 
 const struct dialect dialect_openai_embeddings = {
     .name = "openai-embeddings",
-    .framing = DIALECT_SSE,
+    .framing = FRAMING_SSE,
     .inspect = embeddings_inspect,
     .event = embeddings_event,
     .answer = openai_answer,

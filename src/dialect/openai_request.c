@@ -8,38 +8,23 @@
 #include "base/jsonw.h"
 #include "dialect/openai_common.h"
 
-static void take_positive(struct json *j, int64_t *ret)
-{
-    struct json_value v;
-    int64_t n;
-    if (openai_take_whole(j, &v) && json_i64(&v, &n) && n > 0)
-        *ret = n;
-}
-
 static void take_model(struct json *j, struct dialect_request *ret)
 {
     struct json_value v;
-    if (!openai_take_whole(j, &v))
+    if (!take_whole(j, &v))
         return;
     ret->model[0] = '\0';
     if (v.type == JSON_STRING)
         (void)json_unescape(v.raw, ret->model, sizeof(ret->model));
 }
 
-static void take_flag(struct json *j, bool *ret)
-{
-    struct json_value v;
-    if (openai_take_whole(j, &v))
-        *ret = v.type == JSON_BOOL && v.is_true;
-}
-
 static void take_stream_options(struct json *j, struct dialect_request *ret)
 {
     struct span key;
-    if (openai_enter_object(j)) {
+    if (take_object(j)) {
         ret->has_include_usage = false;
         while (json_key(j, &key)) {
-            if (openai_key_of(key) == KEY_INCLUDE_USAGE)
+            if (key_of(key) == KEY_INCLUDE_USAGE)
                 take_flag(j, &ret->has_include_usage);
             else
                 (void)json_skip(j); /* the status is sticky */
@@ -60,7 +45,7 @@ static void take_prompt(struct json *j, size_t window_bytes, struct dialect_requ
 static void take_request_member(struct json *j, struct span raw, struct span window,
                                 struct dialect_request *ret)
 {
-    switch (openai_key_of(raw)) {
+    switch (key_of(raw)) {
     case KEY_STREAM:
         take_flag(j, &ret->is_stream);
         break;
@@ -81,19 +66,21 @@ static void take_request_member(struct json *j, struct span raw, struct span win
     }
 }
 
-void openai_inspect(struct span window, bool is_complete, struct dialect_request *ret)
+void openai_inspect(struct span target, struct span window, bool is_complete,
+                    struct dialect_request *ret)
 {
     struct json j;
     struct span raw;
     int n_models = 0;
     int64_t max_completion = -1;
+    (void)target;
 
     *ret = (struct dialect_request){.is_complete = is_complete, .max_tokens = -1, .n = 1};
     json_init(&j, window);
-    if (!openai_enter_object(&j))
+    if (!take_object(&j))
         return;
     while (json_key(&j, &raw)) {
-        switch (openai_key_of(raw)) {
+        switch (key_of(raw)) {
         case KEY_MODEL:
             ret->is_duplicate_model = n_models++ > 0 || raw.n > strlen("model");
             take_model(&j, ret);
@@ -134,11 +121,11 @@ static void find_include(struct json *j, struct usage_place *ret)
     while (json_key(j, &key)) {
         struct json_value v;
         ret->is_options_empty = false;
-        if (openai_key_of(key) != KEY_INCLUDE_USAGE) {
+        if (key_of(key) != KEY_INCLUDE_USAGE) {
             (void)json_skip(j); /* the status is sticky */
             continue;
         }
-        ret->has_include = openai_take_whole(j, &v);
+        ret->has_include = take_whole(j, &v);
         if (!ret->has_include)
             return;
         /* A container's span runs to the end of the input, a string's leaves out the quotes: the
@@ -159,7 +146,7 @@ static bool find_place(struct span window, struct usage_place *ret)
         return false;
     ret->object_at = (size_t)(v.raw.p + 1 - window.p);
     while (json_key(&j, &key)) {
-        if (openai_key_of(key) != KEY_STREAM_OPTIONS) {
+        if (key_of(key) != KEY_STREAM_OPTIONS) {
             (void)json_skip(&j); /* the status is sticky */
             continue;
         }

@@ -28,6 +28,32 @@ const struct dialect *dialect_by_name(struct span name)
     return NULL;
 }
 
+bool dialect_is_stream(const struct dialect *d, struct span media_type, bool is_stream_asked,
+                       enum framing *ret)
+{
+    static const struct {
+        struct span type;
+        enum framing framing;
+    } types[] = {
+        {SPAN_INIT("text/event-stream"), FRAMING_SSE},
+        {SPAN_INIT("application/x-ndjson"), FRAMING_NDJSON},
+        {SPAN_INIT("application/ndjson"), FRAMING_NDJSON},
+        {SPAN_INIT("application/jsonl"), FRAMING_NDJSON},
+    };
+    *ret = d->framing;
+    if (!d->is_generating)
+        return false; /* has no streams, whatever an answer calls itself */
+    for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+        if (span_eq_nocase(media_type, types[i].type)) {
+            *ret = types[i].framing;
+            return true;
+        }
+    }
+    /* Some servers stream without saying so; JSON is what array and lines may be called, too. */
+    bool is_json = span_eq_nocase(media_type, SPAN("application/json"));
+    return is_stream_asked && (media_type.n == 0 || (is_json && d->framing != FRAMING_SSE));
+}
+
 enum endpoint {
     ENDPOINT_CHAT_COMPLETIONS,
     ENDPOINT_COMPLETIONS,

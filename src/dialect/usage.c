@@ -9,7 +9,33 @@
 
 void dialect_answer_init(struct dialect_answer *a)
 {
-    *a = (struct dialect_answer){.usage = USAGE_NONE, .max_choice_index = -1};
+    *a = (struct dialect_answer){
+        .usage = USAGE_NONE, .engine = ENGINE_TIMES_NONE, .max_choice_index = -1};
+}
+
+void usage_fold(struct usage *into, const struct usage *u)
+{
+    into->prompt = usage_first_told(u->prompt, into->prompt);
+    into->completion = usage_first_told(u->completion, into->completion);
+    into->cached = usage_first_told(u->cached, into->cached);
+    into->cache_write = usage_first_told(u->cache_write, into->cache_write);
+    into->reasoning = usage_first_told(u->reasoning, into->reasoning);
+    into->total = usage_first_told(u->total, into->total);
+}
+
+static void fold_time(int64_t *into, int64_t ns)
+{
+    if (ns >= 0)
+        *into = ns;
+}
+
+void usage_fold_times(struct engine_times *into, const struct engine_times *t)
+{
+    fold_time(&into->queue_ns, t->queue_ns);
+    fold_time(&into->load_ns, t->load_ns);
+    fold_time(&into->prefill_ns, t->prefill_ns);
+    fold_time(&into->decode_ns, t->decode_ns);
+    fold_time(&into->total_ns, t->total_ns);
 }
 
 /* A reported count, or -1; a negative one was reported and cannot be right. */

@@ -155,7 +155,7 @@ static void flight_end_mark(struct flight *f, struct stamp at)
     loop_timer_start(f->plan->loop, &f->timer, TAIL_NS);
 }
 
-static void flight_event(struct flight *f, const struct sse_event *e, struct stamp at)
+static void flight_event(struct flight *f, const struct event *e, struct stamp at)
 {
     struct flight_plan *p = f->plan;
     struct token_event event;
@@ -173,11 +173,11 @@ static void flight_event(struct flight *f, const struct sse_event *e, struct sta
 
 static void flight_events(struct flight *f, struct span bytes, struct stamp at)
 {
-    struct sse_event e;
-    enum sse_status status;
+    struct event e;
+    enum event_status status;
 
     while ((status = sse_next(&f->sse, &bytes, &e)) > 0) {
-        if (status == SSE_EVENT)
+        if (status == EVENT_WHOLE)
             flight_event(f, &e, at);
     }
 }
@@ -198,9 +198,9 @@ static void on_body(struct http_client *c, struct span bytes, struct stamp at)
 static void on_end(struct http_client *c, struct stamp at)
 {
     struct flight *f = c->user;
-    struct sse_event e;
+    struct event e;
 
-    if (f->is_sse && sse_finish(&f->sse, &e) == SSE_EVENT)
+    if (f->is_sse && sse_finish(&f->sse, &e) == EVENT_WHOLE)
         flight_event(f, &e, at);
     if (!f->is_sse && !f->is_too_large && !f->is_coded)
         f->plan->dialect->answer(&f->answer, buf_span(&f->body));

@@ -95,7 +95,7 @@ int load_config_url(struct load_config *c, struct span url, struct err *reterr)
     if (url_authority(c, authority) < 0)
         return url_bad(reterr, url, "host or port are not usable");
     d = dialect_endpoint(SPAN("POST"), rest)->dialect;
-    if (!d || !d->is_generating || d->framing != DIALECT_SSE)
+    if (!d || !d->is_generating || d->framing != FRAMING_SSE)
         return url_bad(reterr, url, "its path must end in /chat/completions or /completions");
     c->dialect = d;
     (void)span_copy(url, c->url, sizeof(c->url));

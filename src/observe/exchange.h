@@ -14,12 +14,12 @@
 #include "dialect/dialect.h"
 #include "observe/observe.h"
 #include "timing/timing.h"
-#include "wire/sse.h"
+#include "wire/events.h"
 
 /* How the answer's bytes are read. */
 enum reading {
     READING_NOTHING, /* no answer yet, or none that can be read */
-    READING_EVENTS,  /* text/event-stream */
+    READING_EVENTS,  /* a stream of events, in any framing */
     READING_BODY,    /* one JSON object, kept until it is whole */
     READING_DONE,    /* everything that counts was read */
 };
@@ -45,7 +45,7 @@ struct tap {
     uint64_t length_left; /* of a body with Content-Length, else UINT64_MAX */
     mono_t t_last_read;
     mono_t t_unforwarded; /* stamp of the last read if it brought output, until it was forwarded */
-    struct sse_parser sse;
+    struct events events;
     struct buf body;
     bool has_told_first_token; /* once per exchange, whatever the attempts */
     bool has_told_first_answer;

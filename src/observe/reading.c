@@ -32,14 +32,14 @@ void observe_give_up(struct tap *t, const char *reason, enum stat_id stat)
 
 void reading_free(struct tap *t)
 {
-    sse_done(&t->sse);
+    events_done(&t->events);
     buf_done(&t->body);
 }
 
 void reading_reset(struct tap *t)
 {
     reading_free(t);
-    sse_init(&t->sse, LIMIT_EVENT_BYTES);
+    events_init(&t->events, FRAMING_SSE, LIMIT_EVENT_BYTES);
     buf_init(&t->body, LIMIT_ANSWER_BYTES);
     dialect_answer_init(&t->answer);
     timing_init(&t->timing);
@@ -78,20 +78,22 @@ static bool is_coded(const struct http1_head *head)
     return coding.n > 0 && !span_eq_nocase(coding, SPAN("identity"));
 }
 
-static bool is_event_stream(const struct tap *t, const struct http1_head *head)
+/* At HTTP level there is nothing but the media type to go by. */
+static bool is_stream_answer(const struct tap *t, const struct http1_head *head,
+                             enum framing *ret_framing)
 {
     struct span type = media_type(head);
-    if (span_eq_nocase(type, SPAN("text/event-stream")))
-        return true;
-    /* Some servers stream without saying so. */
-    return type.n == 0 && t->is_stream_asked && head->status < 300;
+    bool is_asked = t->is_stream_asked && head->status < 300;
+    if (t->dialect)
+        return dialect_is_stream(t->dialect, type, is_asked, ret_framing);
+    return span_eq_nocase(type, SPAN("text/event-stream")) || (type.n == 0 && is_asked);
 }
 
 void reading_head(struct tap *t, const struct http1_head *head, struct stamp at)
 {
     struct record *r = &t->rec;
-    /* A dialect that generates nothing has no streams, whatever an answer calls itself. */
-    bool is_stream = is_event_stream(t, head) && (!t->dialect || t->dialect->is_generating);
+    enum framing framing = FRAMING_SSE;
+    bool is_stream = is_stream_answer(t, head, &framing);
     r->t_headers = at.at;
     r->upstream_status = head->status;
     t->labels.upstream_status = head->status;
@@ -107,7 +109,9 @@ void reading_head(struct tap *t, const struct http1_head *head, struct stamp at)
         observe_give_up(t, "content_coded", STAT_UNOBSERVED_CODED);
         return;
     }
-    t->reading = is_stream && t->dialect->framing == DIALECT_SSE ? READING_EVENTS : READING_BODY;
+    t->reading = is_stream ? READING_EVENTS : READING_BODY;
+    if (framing != FRAMING_SSE)
+        events_init(&t->events, framing, LIMIT_EVENT_BYTES);
     t->is_followed = true;
 }
 
@@ -164,7 +168,7 @@ void reading_resumed(struct tap *t, mono_t at)
     t->pause_to = at;
 }
 
-static void on_event(struct tap *t, const struct sse_event *ev, mono_t at)
+static void on_event(struct tap *t, const struct event *ev, mono_t at)
 {
     struct token_event said;
     t->dialect->event(&t->answer, ev->name, ev->data, &said);
@@ -185,24 +189,24 @@ static void on_event(struct tap *t, const struct sse_event *ev, mono_t at)
 
 static void read_events(struct tap *t, struct span bytes, mono_t at)
 {
-    struct sse_event ev;
+    struct event ev;
     while (t->reading == READING_EVENTS) {
-        switch (sse_next(&t->sse, &bytes, &ev)) {
-        case SSE_EVENT:
+        switch (events_next(&t->events, &bytes, &ev)) {
+        case EVENT_WHOLE:
             on_event(t, &ev, at);
             break;
-        case SSE_TOO_LARGE:
+        case EVENT_TOO_LARGE:
             if (!t->is_timing_off)
                 (void)timing_event(&t->timing, at, 0, false); /* no output: no step */
             t->is_timing_off = true;
             observe_give_up(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
             break;
-        case SSE_NO_MEMORY:
+        case EVENT_NO_MEMORY:
             t->reading = READING_NOTHING;
             t->is_followed = false;
             observe_give_up(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
             break;
-        case SSE_MORE:
+        case EVENT_MORE:
             return;
         }
     }
@@ -257,9 +261,9 @@ void reading_body(struct tap *t, struct span bytes, struct stamp at)
 
 void reading_end(struct tap *t, mono_t at)
 {
-    struct sse_event ev;
+    struct event ev;
     t->rec.t_done = at;
-    if (t->reading == READING_EVENTS && sse_finish(&t->sse, &ev) == SSE_EVENT)
+    if (t->reading == READING_EVENTS && events_finish(&t->events, &ev) == EVENT_WHOLE)
         on_event(t, &ev, t->t_last_read); /* a last block that no empty line closed */
     if (t->reading == READING_BODY && buf_len(&t->body) > 0)
         t->dialect->answer(&t->answer, buf_span(&t->body));

@@ -32,7 +32,7 @@ void filter_done(struct filter *f)
 static bool is_unwanted(const struct filter *f, struct span event)
 {
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     if (f->_is_passing || !f->_may_be_unwanted(event))
         return false;
     sse_init(&p, LIMIT_HELD_EVENT_BYTES);
@@ -40,10 +40,10 @@ static bool is_unwanted(const struct filter *f, struct span event)
         struct span line_before = SPAN("\n");
         (void)sse_next(&p, &line_before, &e); /* an empty line is no event */
     }
-    enum sse_status status = sse_next(&p, &event, &e);
-    if (status == SSE_MORE)
+    enum event_status status = sse_next(&p, &event, &e);
+    if (status == EVENT_MORE)
         status = sse_finish(&p, &e);
-    bool r = status == SSE_EVENT && f->_is_unwanted(e.data);
+    bool r = status == EVENT_WHOLE && f->_is_unwanted(e.data);
     sse_done(&p);
     return r;
 }

@@ -140,7 +140,7 @@ static void policy_plan(struct policy *p, const struct policy_request *req, stru
     ret->exchange = x;
     if (!x->dialect)
         return;
-    x->dialect->inspect(req->window, req->is_complete, &x->request);
+    x->dialect->inspect(req->head->target, req->window, req->is_complete, &x->request);
     ret->is_stream = x->request.is_stream;
     ret->estimated_tokens = estimate_tokens(&x->request);
     ret->told.request = &x->request;

@@ -251,13 +251,13 @@ static bool end_line(struct sse_parser *p, struct block *b)
 }
 
 /* An empty line or the end of the stream: the event, if the block was one. */
-static enum sse_status end_block(struct sse_parser *p, const struct block *b, struct sse_event *ret)
+static enum event_status end_block(struct sse_parser *p, const struct block *b, struct event *ret)
 {
-    enum sse_status status = SSE_MORE;
+    enum event_status status = EVENT_MORE;
     p->_is_delivered = p->_has_kept; /* freed by the next call, whatever was in the block */
     if (p->_has_data) {
-        status = p->_is_skipping ? SSE_TOO_LARGE : SSE_EVENT;
-        *ret = (struct sse_event){
+        status = p->_is_skipping ? EVENT_TOO_LARGE : EVENT_WHOLE;
+        *ret = (struct event){
             .name = b->has_name ? b->name : buf_span(&p->_name),
             .data = b->has_data ? b->data : buf_span(&p->_data),
         };
@@ -302,17 +302,17 @@ static void pass_line_end(struct sse_parser *p, struct span *in)
     pass_split_lf(p, in);
 }
 
-static enum sse_status give_up(struct sse_parser *p, struct span *in)
+static enum event_status give_up(struct sse_parser *p, struct span *in)
 {
     p->_is_broken = true;
     free_buffers(p);
     if (in->n > 0)
         span_take(in, in->n);
-    return SSE_NO_MEMORY;
+    return EVENT_NO_MEMORY;
 }
 
 /* The loop of sse_next, without the bookkeeping around it. */
-static enum sse_status next_event(struct sse_parser *p, struct span *in, struct sse_event *ret)
+static enum event_status next_event(struct sse_parser *p, struct span *in, struct event *ret)
 {
     struct block b = {.has_data = false};
     for (;;) {
@@ -333,11 +333,11 @@ static enum sse_status next_event(struct sse_parser *p, struct span *in, struct 
         if (UNLIKELY(!is_ok))
             return give_up(p, in);
         if (is_cut)
-            return SSE_MORE;
+            return EVENT_MORE;
         pass_line_end(p, in);
         if (is_empty) {
-            enum sse_status status = end_block(p, &b, ret);
-            if (status != SSE_MORE)
+            enum event_status status = end_block(p, &b, ret);
+            if (status != EVENT_MORE)
                 return status;
             if (p->_is_delivered)
                 free_buffers(p);
@@ -346,7 +346,7 @@ static enum sse_status next_event(struct sse_parser *p, struct span *in, struct 
     }
 }
 
-enum sse_status sse_next(struct sse_parser *p, struct span *in, struct sse_event *ret)
+enum event_status sse_next(struct sse_parser *p, struct span *in, struct event *ret)
 {
     if (UNLIKELY(p->_is_broken))
         return give_up(p, in);
@@ -356,21 +356,21 @@ enum sse_status sse_next(struct sse_parser *p, struct span *in, struct sse_event
     if (UNLIKELY(p->_n_bom < 3))
         pass_bom(p, in);
     pass_split_lf(p, in);
-    enum sse_status status = in->n > 0 ? next_event(p, in, ret) : SSE_MORE;
+    enum event_status status = in->n > 0 ? next_event(p, in, ret) : EVENT_MORE;
     p->_consumed += before - in->n;
-    if (status > SSE_MORE)
+    if (status > EVENT_MORE)
         ret->end = p->_consumed;
     if (in->n == 0)
         p->_consumed = 0;
     return status;
 }
 
-enum sse_status sse_finish(struct sse_parser *p, struct sse_event *ret)
+enum event_status sse_finish(struct sse_parser *p, struct event *ret)
 {
     struct span none = {"", 0};
     struct block b = {.has_data = false};
     if (p->_is_broken)
-        return SSE_NO_MEMORY;
+        return EVENT_NO_MEMORY;
     if (p->_is_delivered)
         free_buffers(p);
     if (p->_n_bom == 1 || p->_n_bom == 2) { /* a line of that alone */

@@ -12,7 +12,7 @@
  *            many-lined event needs is kept in buffers of at most max_event_bytes, freed by the
  *            call after the one that delivered it. Comments and unknown fields are never kept.
  * Limits:    an event whose name and data together exceed max_event_bytes is an error of that event
- *            only: it is reported once as SSE_TOO_LARGE, in its place among the events (at its
+ *            only: it is reported once as EVENT_TOO_LARGE, in its place among the events (at its
  * empty line), counted as an event by the caller, and parsing goes on. Threading: a parser belongs
  * to one thread.
  */
@@ -26,26 +26,13 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/span.h"
-
-enum sse_status {
-    SSE_NO_MEMORY = -1, /* an event could not be kept: give the stream up (sticky) */
-    SSE_MORE = 0,       /* all input consumed, no complete event */
-    SSE_EVENT = 1,      /* *ret holds one event; call again with the rest */
-    SSE_TOO_LARGE = 2,  /* one event was over the limit: *ret has its end only; call again */
-};
-
-struct sse_event {
-    struct span name; /* "event:" field or empty */
-    struct span data; /* data lines joined by '\n' */
-    size_t end;       /* bytes of the current input consumed when this event was complete, its empty
-                       * line included; 0 from sse_finish */
-};
+#include "wire/event.h"
 
 struct sse_parser {
     struct buf _data;    /* data of the unfinished event, when it cannot be a view */
     struct buf _name;    /* its name, likewise */
     size_t _max;         /* bytes of an event */
-    size_t _consumed;    /* of the current input, for sse_event.end */
+    size_t _consumed;    /* of the current input, for event.end */
     int _line;           /* what the unfinished line is, see sse.c */
     unsigned _n_field;   /* bytes of its field name so far */
     char _field[6];      /* the longest known name and one more */
@@ -56,7 +43,7 @@ struct sse_parser {
     bool _is_skipping;   /* the unfinished block is over the limit */
     bool _has_kept;      /* the buffers are in use */
     bool _is_delivered;  /* they belong to the event that the last call returned */
-    bool _is_broken;     /* SSE_NO_MEMORY was returned */
+    bool _is_broken;     /* EVENT_NO_MEMORY was returned */
     uint64_t n_comments; /* comment lines seen */
     uint64_t n_stray;    /* lines with an unknown field name (not part of the grammar's fields) */
 };
@@ -70,11 +57,11 @@ void sse_done(struct sse_parser *p);
  * are views, valid until the next call on p and while the input lives. The sequence of events does
  * not depend on how the input was split. A new input begins when the last one is used up.
  */
-enum sse_status sse_next(struct sse_parser *p, struct span *in, struct sse_event *ret);
+enum event_status sse_next(struct sse_parser *p, struct span *in, struct event *ret);
 
-/* End of stream: delivers a last unclosed block with data (SSE_EVENT, or SSE_TOO_LARGE or
- * SSE_NO_MEMORY in its place), else SSE_MORE. A last line without line end counts as a line. */
-enum sse_status sse_finish(struct sse_parser *p, struct sse_event *ret);
+/* End of stream: delivers a last unclosed block with data (EVENT_WHOLE, or EVENT_TOO_LARGE or
+ * EVENT_NO_MEMORY in its place), else EVENT_MORE. A last line without line end counts as a line. */
+enum event_status sse_finish(struct sse_parser *p, struct event *ret);
 
 /* true when the input so far ends between blocks: no line was begun since the last empty one. */
 bool sse_is_between_events(const struct sse_parser *p);

@@ -52,23 +52,22 @@ static struct result run(struct span input, uint8_t choice)
 }
 
 /* The next event of the stream; false: no more. */
-static bool next_event(struct sse_parser *p, struct span *in, bool *is_finished,
-                       struct sse_event *ret)
+static bool next_event(struct sse_parser *p, struct span *in, bool *is_finished, struct event *ret)
 {
-    enum sse_status status = sse_next(p, in, ret);
-    if (status == SSE_MORE && !*is_finished) {
+    enum event_status status = sse_next(p, in, ret);
+    if (status == EVENT_MORE && !*is_finished) {
         *is_finished = true;
         status = sse_finish(p, ret);
     }
-    return status == SSE_EVENT;
+    return status == EVENT_WHOLE;
 }
 
 static void check_events(struct span before, struct span after, unsigned n_removed)
 {
     struct sse_parser a;
     struct sse_parser b;
-    struct sse_event x;
-    struct sse_event y;
+    struct event x;
+    struct event y;
     bool is_a_finished = false;
     bool is_b_finished = false;
     unsigned n = 0;

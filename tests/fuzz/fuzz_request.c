@@ -19,8 +19,8 @@ static void check_edit(const struct dialect *d, struct span body, const struct d
     struct dialect_request before;
     struct dialect_request after;
     struct dialect_edit again;
-    d->inspect(body, true, &before);
-    d->inspect(span_of(edited, n), true, &after);
+    d->inspect((struct span){0}, body, true, &before);
+    d->inspect((struct span){0}, span_of(edited, n), true, &after);
     FUZZ_CHECK(after.is_json && after.is_stream && after.has_include_usage);
     FUZZ_CHECK(memcmp(before.model, after.model, sizeof(before.model)) == 0);
     FUZZ_CHECK(before.n == after.n && before.max_tokens == after.max_tokens);
@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct dialect_edit e;
     uint8_t choice = pieces_choice(data, size, &body);
     const struct dialect *d = dialect_by_name(SPAN("openai-chat"));
-    d->inspect(body, true, &r);
+    d->inspect((struct span){0}, body, true, &r);
     FUZZ_CHECK(r.n >= 1 && r.max_tokens >= -1 && r.prompt_bytes >= 0);
     FUZZ_CHECK((uint64_t)r.prompt_bytes <= body.n);
     if (d->add_include_usage(body, &r, &e)) {
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     size_t n = body.n * choice / 255;
     char *window = mem_must(mem_alloc(n + 1));
     memcpy(window, body.p, n);
-    d->inspect(span_of(window, n), false, &r);
+    d->inspect((struct span){0}, span_of(window, n), false, &r);
     FUZZ_CHECK(!d->add_include_usage(span_of(window, n), &r, &e));
     mem_free(window);
     FUZZ_CHECK(mem_live_blocks() == 0);

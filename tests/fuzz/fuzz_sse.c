@@ -12,11 +12,11 @@ struct result {
     uint64_t n_events;
 };
 
-static void note(struct result *r, enum sse_status status, const struct sse_event *e)
+static void note(struct result *r, enum event_status status, const struct event *e)
 {
     r->n_events++;
     r->hash = pieces_hash_number(r->hash, (uint64_t)status);
-    if (status != SSE_EVENT)
+    if (status != EVENT_WHOLE)
         return;
     FUZZ_CHECK(e->name.n + e->data.n <= r->parser._max);
     r->hash = pieces_hash(pieces_hash_number(r->hash, e->name.n), e->name);
@@ -27,11 +27,11 @@ static bool feed(void *ctx, struct span part)
 {
     struct result *r = ctx;
     struct span in = part;
-    struct sse_event e;
-    enum sse_status status;
+    struct event e;
+    enum event_status status;
     size_t end = 0;
-    while ((status = sse_next(&r->parser, &in, &e)) != SSE_MORE) {
-        FUZZ_CHECK(status == SSE_EVENT || status == SSE_TOO_LARGE);
+    while ((status = sse_next(&r->parser, &in, &e)) != EVENT_MORE) {
+        FUZZ_CHECK(status == EVENT_WHOLE || status == EVENT_TOO_LARGE);
         FUZZ_CHECK(e.end > end && e.end == part.n - in.n);
         end = e.end;
         note(r, status, &e);
@@ -43,11 +43,11 @@ static bool feed(void *ctx, struct span part)
 static struct result parse(struct span input, uint8_t choice, size_t max)
 {
     struct result r = {.hash = 0};
-    struct sse_event e;
+    struct event e;
     sse_init(&r.parser, max);
     pieces_each(input, choice, feed, &r);
-    enum sse_status status = sse_finish(&r.parser, &e);
-    if (status != SSE_MORE)
+    enum event_status status = sse_finish(&r.parser, &e);
+    if (status != EVENT_MORE)
         note(&r, status, &e);
     FUZZ_CHECK(sse_is_between_events(&r.parser));
     sse_done(&r.parser);

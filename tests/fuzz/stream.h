@@ -19,7 +19,7 @@ struct stream {
     struct timing timing; /* with event numbers for stamps */
 };
 
-static inline void stream_event(struct stream *s, const struct sse_event *ev)
+static inline void stream_event(struct stream *s, const struct event *ev)
 {
     struct token_event said;
     s->dialect->event(&s->answer, ev->name, ev->data, &said);
@@ -34,10 +34,10 @@ static inline void stream_event(struct stream *s, const struct sse_event *ev)
 static inline bool stream_feed(void *ctx, struct span part)
 {
     struct stream *s = ctx;
-    struct sse_event ev;
-    enum sse_status status;
-    while ((status = sse_next(&s->sse, &part, &ev)) != SSE_MORE) {
-        if (status == SSE_EVENT)
+    struct event ev;
+    enum event_status status;
+    while ((status = sse_next(&s->sse, &part, &ev)) != EVENT_MORE) {
+        if (status == EVENT_WHOLE)
             stream_event(s, &ev);
     }
     return true;
@@ -46,14 +46,14 @@ static inline bool stream_feed(void *ctx, struct span part)
 static inline void stream_read(struct stream *s, const struct dialect *d, struct span input,
                                uint8_t choice)
 {
-    struct sse_event ev;
+    struct event ev;
     memset(s, 0, sizeof(*s));
     s->dialect = d;
     sse_init(&s->sse, 1 << 20);
     dialect_answer_init(&s->answer);
     timing_init(&s->timing);
     pieces_each(input, choice, stream_feed, s);
-    if (sse_finish(&s->sse, &ev) == SSE_EVENT)
+    if (sse_finish(&s->sse, &ev) == EVENT_WHOLE)
         stream_event(s, &ev);
     sse_done(&s->sse);
 }

@@ -15,7 +15,7 @@
 #include "base/rng.h"
 #include "corpus.h"
 #include "dialect/dialect.h"
-#include "wire/sse.h"
+#include "wire/events.h"
 
 enum { N_RANDOM = 5 };
 
@@ -35,10 +35,13 @@ struct columns {
 
 struct reading {
     const struct dialect *dialect;
-    struct sse_parser sse;
+    struct events events;
     struct dialect_answer answer;
     struct columns c;
 };
+
+/* Of the recording that is read: its file name tells. */
+static enum framing framing;
 
 static void first(int64_t *index, bool is_kind, int64_t n)
 {
@@ -46,7 +49,7 @@ static void first(int64_t *index, bool is_kind, int64_t n)
         *index = n;
 }
 
-static void on_event(struct reading *r, const struct sse_event *ev)
+static void on_event(struct reading *r, const struct event *ev)
 {
     struct token_event e;
     int64_t n = r->c.events++;
@@ -63,12 +66,12 @@ static void on_event(struct reading *r, const struct sse_event *ev)
 
 static void feed(struct reading *r, struct span bytes)
 {
-    struct sse_event ev;
+    struct event ev;
     char *copy = malloc(bytes.n + 1); /* of exactly its size, so that no view survives it */
     assert_non_null(copy);
     memcpy(copy, bytes.p, bytes.n);
     struct span in = span_of(copy, bytes.n);
-    while (sse_next(&r->sse, &in, &ev) == SSE_EVENT)
+    while (events_next(&r->events, &in, &ev) == EVENT_WHOLE)
         on_event(r, &ev);
     free(copy);
 }
@@ -78,7 +81,7 @@ static void begin(struct reading *r, const struct dialect *d)
     *r = (struct reading){.dialect = d};
     r->c.first_content = r->c.first_reasoning = r->c.first_text = -1;
     r->c.first_tool_args = r->c.first_any = r->c.last_content = -1;
-    sse_init(&r->sse, LIMIT_EVENT_BYTES);
+    events_init(&r->events, framing, LIMIT_EVENT_BYTES);
     dialect_answer_init(&r->answer);
 }
 
@@ -89,10 +92,10 @@ static int compare_choices(const void *a, const void *b)
 
 static struct columns finish(struct reading *r)
 {
-    struct sse_event ev;
-    if (sse_finish(&r->sse, &ev) == SSE_EVENT)
+    struct event ev;
+    if (events_finish(&r->events, &ev) == EVENT_WHOLE)
         on_event(r, &ev);
-    sse_done(&r->sse);
+    events_done(&r->events);
     const struct dialect_answer *a = &r->answer;
     r->c.usage = a->usage;
     r->c.is_ended = r->dialect->is_ended(a);
@@ -259,6 +262,7 @@ static void visit(void *ctx, const char *path, struct span body)
         return;
     const struct dialect *d = dialect_by_name(field_at(row, column_of(index, "dialect")));
     assert_non_null(d);
+    framing = strstr(file, ".ndjson") ? FRAMING_NDJSON : FRAMING_SSE;
     struct columns c = read_whole(d, body);
     check(index, row, &c);
     if (read_reads(d, path, body, &c))
@@ -268,6 +272,14 @@ static void visit(void *ctx, const char *path, struct span body)
         check(index, row, &c);
     }
     index->n_checked++;
+}
+
+static void check_folder(struct index *index, const char *folder)
+{
+    index->n_checked = 0;
+    (void)corpus_each(folder, ".sse", visit, index);
+    (void)corpus_each(folder, ".ndjson", visit, index);
+    assert_true(index->n_checked > 0);
 }
 
 static struct index load(const char *dir)
@@ -287,16 +299,13 @@ static struct index recorded;
 static void chat_streams(void **state)
 {
     (void)state;
-    assert_true(corpus_each("corpus/openai-chat", ".sse", visit, &recorded) > 0);
-    assert_true(recorded.n_checked > 0);
+    check_folder(&recorded, "corpus/openai-chat");
 }
 
 static void completions_streams(void **state)
 {
     (void)state;
-    recorded.n_checked = 0;
-    assert_true(corpus_each("corpus/openai-completions", ".sse", visit, &recorded) > 0);
-    assert_true(recorded.n_checked > 0);
+    check_folder(&recorded, "corpus/openai-completions");
 }
 
 int main(void)

@@ -16,7 +16,7 @@
 static struct dialect_request inspect(const char *body)
 {
     struct dialect_request r;
-    dialect_openai_chat.inspect(span_cstr(body), true, &r);
+    dialect_openai_chat.inspect((struct span){0}, span_cstr(body), true, &r);
     return r;
 }
 
@@ -102,7 +102,7 @@ static void cut_windows_keep_what_is_known(void **state)
         struct dialect_request r;
         struct dialect_edit e;
         struct span window = guard_copy(&guard, span_of(body, n));
-        dialect_openai_chat.inspect(window, false, &r);
+        dialect_openai_chat.inspect((struct span){0}, window, false, &r);
         if (n == 0)
             continue;
         assert_true(r.is_json);
@@ -113,7 +113,7 @@ static void cut_windows_keep_what_is_known(void **state)
     }
     guard_done(&guard);
     struct dialect_request r;
-    dialect_openai_chat.inspect(SPAN("{\"messages\":[\"abc"), false, &r);
+    dialect_openai_chat.inspect((struct span){0}, SPAN("{\"messages\":[\"abc"), false, &r);
     assert_int_equal(r.prompt_bytes, 5);
 }
 
@@ -197,8 +197,8 @@ static void embeddings_never_stream(void **state)
 {
     (void)state;
     struct dialect_request r;
-    dialect_openai_embeddings.inspect(SPAN("{\"model\":\"e\",\"input\":[\"a\"],\"stream\":true}"),
-                                      true, &r);
+    dialect_openai_embeddings.inspect(
+        (struct span){0}, SPAN("{\"model\":\"e\",\"input\":[\"a\"],\"stream\":true}"), true, &r);
     assert_false(r.is_stream);
     assert_int_equal(r.prompt_bytes, 5);
     assert_null(dialect_openai_embeddings.add_include_usage);

@@ -65,11 +65,11 @@ static void check_stream(const struct dialect *d, struct span body)
     struct dialect_answer *learning = calloc(1, sizeof(*learning));
     struct dialect_answer *fresh = calloc(1, sizeof(*fresh));
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     assert_true(learning && fresh);
     dialect_answer_init(learning);
     sse_init(&p, 1 << 20);
-    while (sse_next(&p, &body, &e) == SSE_EVENT) {
+    while (sse_next(&p, &body, &e) == EVENT_WHOLE) {
         struct token_event a, b;
         dialect_answer_init(fresh);
         d->event(learning, e.name, e.data, &a);

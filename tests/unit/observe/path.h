@@ -156,7 +156,7 @@ static inline void path_plan(struct path *p, const char *dialect, const char *bo
     const struct dialect *d = dialect_by_name(span_cstr(dialect));
     observe_tap.request_end(p->tap, stamp_us(p, 100));
     if (d)
-        d->inspect(span_cstr(body), true, &p->request);
+        d->inspect((struct span){0}, span_cstr(body), true, &p->request);
     struct tap_planned planned = {.at = us(110),
                                   .upstream = "up",
                                   .endpoint = d ? "chat_completions" : "other",

@@ -36,10 +36,10 @@ static void transcript_init(struct transcript *t)
     buf_init(&t->text, OUT_MAX);
 }
 
-static void note_event(struct transcript *t, enum sse_status status, const struct sse_event *e,
+static void note_event(struct transcript *t, enum event_status status, const struct event *e,
                        size_t end)
 {
-    if (status == SSE_TOO_LARGE)
+    if (status == EVENT_TOO_LARGE)
         assert_int_equal(buf_printf(&t->text, "!;"), 0);
     else
         assert_int_equal(buf_append(&t->text, e->name) | buf_append(&t->text, SPAN("|")) |
@@ -84,9 +84,9 @@ static void plain_line(struct plain_block *b, struct transcript *t, struct span 
 
 static void plain_end(struct plain_block *b, struct transcript *t, size_t end)
 {
-    struct sse_event e = {b->name, buf_span(&b->data), end};
+    struct event e = {b->name, buf_span(&b->data), end};
     if (b->has_data)
-        note_event(t, b->is_too_large ? SSE_TOO_LARGE : SSE_EVENT, &e, end);
+        note_event(t, b->is_too_large ? EVENT_TOO_LARGE : EVENT_WHOLE, &e, end);
     buf_clear(&b->data);
     b->name = SPAN("");
     b->has_data = b->is_too_large = false;
@@ -140,10 +140,10 @@ static void run_feed(void *ctx, struct span part)
 {
     struct run *r = ctx;
     struct span in = part;
-    struct sse_event e = {{"", 0}, {"", 0}, 0};
-    enum sse_status status;
-    while ((status = sse_next(&r->parser, &in, &e)) != SSE_MORE) {
-        assert_true(status == SSE_EVENT || status == SSE_TOO_LARGE);
+    struct event e = {{"", 0}, {"", 0}, 0};
+    enum event_status status;
+    while ((status = sse_next(&r->parser, &in, &e)) != EVENT_MORE) {
+        assert_true(status == EVENT_WHOLE || status == EVENT_TOO_LARGE);
         assert_int_equal(e.end, part.n - in.n);
         note_event(&r->got, status, &e, r->base + e.end);
     }
@@ -154,13 +154,13 @@ static void run_feed(void *ctx, struct span part)
 static void run_end(void *ctx, const char *how)
 {
     struct run *r = ctx;
-    struct sse_event e;
+    struct event e;
     char row[128];
     (void)snprintf(row, sizeof(row), "%s, %s", r->name, how);
-    enum sse_status status = sse_finish(&r->parser, &e);
-    if (status != SSE_MORE)
+    enum event_status status = sse_finish(&r->parser, &e);
+    if (status != EVENT_MORE)
         note_event(&r->got, status, &e, e.end);
-    assert_row(row, sse_finish(&r->parser, &e) == SSE_MORE);
+    assert_row(row, sse_finish(&r->parser, &e) == EVENT_MORE);
     assert_row(row, sse_is_between_events(&r->parser));
     assert_span_equal(row, buf_span(&r->got.text), buf_span(&r->want.text));
     assert_row(row, r->parser.n_comments == r->want.n_comments);
@@ -302,12 +302,12 @@ static void test_counts(void **state)
     (void)state;
     struct span in = SPAN(": one\n:\n\nfoo: 1\ndata: x\n: three\nbar\n\n :x\n");
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     sse_init(&p, 100);
-    assert_int_equal(sse_next(&p, &in, &e), SSE_EVENT);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
     assert_int_equal(p.n_comments, 3);
     assert_int_equal(p.n_stray, 2);
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     assert_int_equal(p.n_stray, 3);
     sse_done(&p);
 }
@@ -317,9 +317,9 @@ static void test_nul_bytes(void **state)
     (void)state;
     struct span in = SPAN("da\0ta: x\ndata: a\0b\n\0\n\n");
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     sse_init(&p, 100);
-    assert_int_equal(sse_next(&p, &in, &e), SSE_EVENT);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
     assert_span_equal("data", e.data, SPAN("a\0b"));
     assert_int_equal(p.n_stray, 2);
     sse_done(&p);
@@ -330,25 +330,25 @@ static void test_cr_is_enough(void **state)
 {
     (void)state;
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     sse_init(&p, 100);
     struct span in = SPAN("data: a\r\n\r");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_EVENT);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
     assert_int_equal(e.end, 10);
     assert_true(sse_is_between_events(&p));
     in = SPAN("\ndata: b\n\n");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_EVENT);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
     assert_span_equal("data", e.data, SPAN("b"));
     assert_int_equal(e.end, 10);
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     in = SPAN("data: c\r");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     in = SPAN("\n");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     in = SPAN("");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     in = SPAN("\n");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_EVENT);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
     assert_span_equal("data", e.data, SPAN("c"));
     assert_int_equal(e.end, 1);
     sse_done(&p);
@@ -373,13 +373,13 @@ static void test_between_events(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         for (size_t at = 0; at <= rows[i].input.n; at++) {
             struct sse_parser p;
-            struct sse_event e;
+            struct event e;
             struct span rest = rows[i].input;
             struct span part = span_take(&rest, at);
             sse_init(&p, 100);
-            while (sse_next(&p, &part, &e) != SSE_MORE)
+            while (sse_next(&p, &part, &e) != EVENT_MORE)
                 ;
-            while (sse_next(&p, &rest, &e) != SSE_MORE)
+            while (sse_next(&p, &rest, &e) != EVENT_MORE)
                 ;
             assert_row(rows[i].input.p, sse_is_between_events(&p) == rows[i].is_between);
             sse_done(&p);
@@ -490,40 +490,40 @@ static void test_large_event(void **state)
     static char part[PART];
     memset(part, 'x', sizeof(part));
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     int64_t before = mem_live_blocks();
 
     sse_init(&p, N);
     struct span in = SPAN("event: big\ndata: ");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     for (int i = 0; i < N / PART - 1; i++) {
         in = (struct span){part, PART};
-        assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+        assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     }
     in = SPAN("end\n\ndata: small\n\n");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_EVENT);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
     assert_int_equal(e.data.n, N - PART + 3);
     assert_span_equal("name", e.name, SPAN("big"));
-    assert_int_equal(sse_next(&p, &in, &e), SSE_EVENT);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
     assert_int_equal(mem_live_blocks(), before); /* freed with the next call */
 
     in = SPAN(": ");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     for (int i = 0; i < N / PART * 2; i++) {
         in = (struct span){part, PART};
-        assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+        assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     }
     assert_int_equal(mem_live_blocks(), before);
 
     in = SPAN("\ndata:");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     for (int i = 0; i < N / PART * 2; i++) {
         in = (struct span){part, PART};
-        assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+        assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     }
     assert_int_equal(mem_live_blocks(), before); /* over the limit: dropped at once */
     in = SPAN("\n\n");
-    assert_int_equal(sse_next(&p, &in, &e), SSE_TOO_LARGE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_TOO_LARGE);
     assert_int_equal(e.end, 2);
     sse_done(&p);
 }
@@ -539,10 +539,10 @@ static void test_many_short_lines(void **state)
     for (size_t i = 0; i < N; i += 2)
         text[i] = ':';
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     struct span in = {text, N};
     sse_init(&p, 100);
-    assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     assert_int_equal(p.n_comments, N / 2);
     sse_done(&p);
     mem_free(text);
@@ -552,16 +552,16 @@ static void test_no_allocation(void **state)
 {
     (void)state;
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     sse_init(&p, LIMIT_EVENT_BYTES);
     uint64_t before = mem_count_total().n_allocs;
     for (int i = 0; i < 1000; i++) {
         struct span whole = SPAN("event: delta\r\nid: 7\r\ndata: {\"x\":1}\r\n\r\n: ping\r\n\r\n");
         struct span in = whole;
-        assert_int_equal(sse_next(&p, &in, &e), SSE_EVENT);
+        assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
         assert_true(e.data.p > whole.p && e.data.p < whole.p + whole.n); /* a view */
         assert_true(e.name.p > whole.p && e.name.p < whole.p + whole.n);
-        assert_int_equal(sse_next(&p, &in, &e), SSE_MORE);
+        assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
     }
     assert_int_equal(mem_count_total().n_allocs, before);
     sse_done(&p);
@@ -572,31 +572,31 @@ static int attempt_stream(void *ctx)
     (void)ctx;
     static const char text[] = "event: a\ndata: 1\ndata: 2\n\nevent: b\ndata: 3\n\ndata: 4\ndata";
     struct sse_parser p;
-    enum sse_status status = SSE_MORE;
+    enum event_status status = EVENT_MORE;
     int n_events = 0;
     sse_init(&p, 100);
-    for (size_t i = 0; i < sizeof(text) - 1 && status != SSE_NO_MEMORY; i++) {
-        struct sse_event e;
+    for (size_t i = 0; i < sizeof(text) - 1 && status != EVENT_NO_MEMORY; i++) {
+        struct event e;
         struct span in = {text + i, 1};
         status = sse_next(&p, &in, &e);
-        n_events += status == SSE_EVENT;
+        n_events += status == EVENT_WHOLE;
     }
-    struct sse_event e = {.end = 77};
-    if (status != SSE_NO_MEMORY)
+    struct event e = {.end = 77};
+    if (status != EVENT_NO_MEMORY)
         status = sse_finish(&p, &e);
-    if (status == SSE_NO_MEMORY) { /* for good */
+    if (status == EVENT_NO_MEMORY) { /* for good */
         struct span in = SPAN("data: x\n\n");
-        assert_int_equal(sse_next(&p, &in, &e), SSE_NO_MEMORY);
+        assert_int_equal(sse_next(&p, &in, &e), EVENT_NO_MEMORY);
         in = (struct span){NULL, 0};
-        assert_int_equal(sse_next(&p, &in, &e), SSE_NO_MEMORY);
-        assert_int_equal(sse_finish(&p, &e), SSE_NO_MEMORY);
+        assert_int_equal(sse_next(&p, &in, &e), EVENT_NO_MEMORY);
+        assert_int_equal(sse_finish(&p, &e), EVENT_NO_MEMORY);
         assert_int_equal(e.end, 77);
     } else {
         assert_int_equal(n_events, 2);
         assert_span_equal("tail", e.data, SPAN("4\n"));
     }
     sse_done(&p);
-    return status == SSE_NO_MEMORY ? -ENOMEM : 0;
+    return status == EVENT_NO_MEMORY ? -ENOMEM : 0;
 }
 
 /* The joint of a bare last line is the only thing that finishing may have to store. */
@@ -604,16 +604,16 @@ static int attempt_finish(void *ctx)
 {
     (void)ctx;
     struct sse_parser p;
-    struct sse_event e;
+    struct event e;
     struct span in = SPAN("data\ndata");
     sse_init(&p, 100);
-    enum sse_status status = sse_next(&p, &in, &e);
-    if (status == SSE_MORE)
+    enum event_status status = sse_next(&p, &in, &e);
+    if (status == EVENT_MORE)
         status = sse_finish(&p, &e);
-    if (status == SSE_EVENT)
+    if (status == EVENT_WHOLE)
         assert_span_equal("data", e.data, SPAN("\n"));
     sse_done(&p);
-    return status == SSE_NO_MEMORY ? -ENOMEM : 0;
+    return status == EVENT_NO_MEMORY ? -ENOMEM : 0;
 }
 
 static void test_allocation_failures(void **state)

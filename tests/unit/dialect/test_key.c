@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dialect/openai_keys: every name has its slot and is found, also behind escapes.
+ * dialect/key: every name has its slot and is found, also behind escapes.
  */
 #include "harness.h"
 
@@ -9,28 +9,25 @@
 
 #include "base/attr.h"
 /* The table itself is under test. NOLINTNEXTLINE(bugprone-suspicious-include) */
-#include "dialect/openai_keys.c"
+#include "dialect/key.c"
 
 static void every_name_is_found(void **state)
 {
     (void)state;
-    bool is_seen[KEY_X_GROQ + 1] = {false};
-    int n_names = 0;
-    for (size_t i = 0; i < ARRAY_LEN(slots); i++) {
-        if (slots[i].n == 0)
-            continue;
-        struct span name = span_cstr(slots[i].name);
+    int n_slots = 0;
+    for (size_t i = 0; i < ARRAY_LEN(slots); i++)
+        n_slots += slots[i] != 0;
+    assert_int_equal(n_slots, KEY_COUNT_ - 1); /* all but KEY_OTHER */
+    for (int key = 1; key < KEY_COUNT_; key++) {
+        struct span name = span_cstr(names[key].text);
         char escaped[64];
-        n_names++;
-        assert_int_equal(slots[i].n, name.n);
-        assert_row(slots[i].name, slot_of(name) == i);
-        assert_row(slots[i].name, openai_key_of(name) == (enum openai_key)slots[i].key);
+        assert_true(name.n > 0);
+        assert_row(names[key].text, names[key].n == name.n);
+        assert_row(names[key].text, slots[slot_of(name)] == key);
+        assert_row(names[key].text, key_of(name) == (enum key)key);
         (void)snprintf(escaped, sizeof(escaped), "\\u%04x%s", (unsigned)name.p[0], name.p + 1);
-        assert_row(escaped, openai_key_of(span_cstr(escaped)) == (enum openai_key)slots[i].key);
-        assert_row(slots[i].name, !is_seen[slots[i].key]);
-        is_seen[slots[i].key] = true;
+        assert_row(escaped, key_of(span_cstr(escaped)) == (enum key)key);
     }
-    assert_int_equal(n_names, KEY_X_GROQ); /* all but KEY_OTHER */
 }
 
 static void other_names_are_other(void **state)
@@ -52,7 +49,7 @@ static void other_names_are_other(void **state)
         "a name that is longer than any of those known here",
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-        assert_row(rows[i], openai_key_of(span_cstr(rows[i])) == KEY_OTHER);
+        assert_row(rows[i], key_of(span_cstr(rows[i])) == KEY_OTHER);
 }
 
 int main(void)

@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect/key.c - name to number: a streamed chunk has some fifteen keys, each looked up once.
+ *
+ * Each name has a slot of its own, computed from its length and three of its characters, so that a
+ * key is compared with one name at most.
+ */
+#include "dialect/key.h"
+
+#include <stdint.h>
+
+#include "base/attr.h"
+#include "wire/json.h"
+
+enum { KEY_BYTES = 27, N_SLOTS = 1024 };
+
+#define NAME(text)                                                                                 \
+    {                                                                                              \
+        sizeof(text) - 1, text                                                                     \
+    }
+
+static const struct {
+    uint8_t n; /* 0: KEY_OTHER */
+    char text[KEY_BYTES + 1];
+} names[KEY_COUNT_] = {
+    [KEY_ARGS] = NAME("args"),
+    [KEY_ARGUMENTS] = NAME("arguments"),
+    [KEY_AUDIO] = NAME("audio"),
+    [KEY_BLOCK_REASON] = NAME("blockReason"),
+    [KEY_CACHED_CONTENT_TOKEN_COUNT] = NAME("cachedContentTokenCount"),
+    [KEY_CACHED_TOKENS] = NAME("cached_tokens"),
+    [KEY_CACHE_CREATION_INPUT_TOKENS] = NAME("cache_creation_input_tokens"),
+    [KEY_CACHE_CREATION_TOKENS] = NAME("cache_creation_tokens"),
+    [KEY_CACHE_N] = NAME("cache_n"),
+    [KEY_CACHE_READ_INPUT_TOKENS] = NAME("cache_read_input_tokens"),
+    [KEY_CACHE_WRITE_TOKENS] = NAME("cache_write_tokens"),
+    [KEY_CANDIDATES] = NAME("candidates"),
+    [KEY_CANDIDATES_TOKEN_COUNT] = NAME("candidatesTokenCount"),
+    [KEY_CANDIDATE_COUNT] = NAME("candidateCount"),
+    [KEY_CHOICES] = NAME("choices"),
+    [KEY_CODE] = NAME("code"),
+    [KEY_COMPLETION_TIME] = NAME("completion_time"),
+    [KEY_COMPLETION_TOKENS] = NAME("completion_tokens"),
+    [KEY_COMPLETION_TOKENS_DETAILS] = NAME("completion_tokens_details"),
+    [KEY_CONTENT] = NAME("content"),
+    [KEY_CONTENTS] = NAME("contents"),
+    [KEY_CONTENT_BLOCK] = NAME("content_block"),
+    [KEY_CUSTOM] = NAME("custom"),
+    [KEY_DATA] = NAME("data"),
+    [KEY_DELTA] = NAME("delta"),
+    [KEY_DONE] = NAME("done"),
+    [KEY_DONE_REASON] = NAME("done_reason"),
+    [KEY_ENCRYPTED_CONTENT] = NAME("encrypted_content"),
+    [KEY_ERROR] = NAME("error"),
+    [KEY_EVAL_COUNT] = NAME("eval_count"),
+    [KEY_EVAL_DURATION] = NAME("eval_duration"),
+    [KEY_EXECUTABLE_CODE] = NAME("executableCode"),
+    [KEY_FINISH_REASON] = NAME("finish_reason"),
+    [KEY_FINISH_REASON_CAMEL] = NAME("finishReason"),
+    [KEY_FUNCTION] = NAME("function"),
+    [KEY_FUNCTION_CALL] = NAME("function_call"),
+    [KEY_FUNCTION_CALL_CAMEL] = NAME("functionCall"),
+    [KEY_GENERATION_CONFIG] = NAME("generationConfig"),
+    [KEY_GENERATION_TIME_MS] = NAME("generation_time_ms"),
+    [KEY_IMAGES] = NAME("images"),
+    [KEY_INCLUDE_USAGE] = NAME("include_usage"),
+    [KEY_INCOMPLETE_DETAILS] = NAME("incomplete_details"),
+    [KEY_INDEX] = NAME("index"),
+    [KEY_INLINE_DATA] = NAME("inlineData"),
+    [KEY_INPUT] = NAME("input"),
+    [KEY_INPUT_TOKENS] = NAME("input_tokens"),
+    [KEY_INPUT_TOKENS_DETAILS] = NAME("input_tokens_details"),
+    [KEY_INSTRUCTIONS] = NAME("instructions"),
+    [KEY_ITEM] = NAME("item"),
+    [KEY_LOAD_DURATION] = NAME("load_duration"),
+    [KEY_MAX_COMPLETION_TOKENS] = NAME("max_completion_tokens"),
+    [KEY_MAX_OUTPUT_TOKENS] = NAME("max_output_tokens"),
+    [KEY_MAX_OUTPUT_TOKENS_CAMEL] = NAME("maxOutputTokens"),
+    [KEY_MAX_TOKENS] = NAME("max_tokens"),
+    [KEY_MEAN_ITL_MS] = NAME("mean_itl_ms"),
+    [KEY_MESSAGE] = NAME("message"),
+    [KEY_MESSAGES] = NAME("messages"),
+    [KEY_METRICS] = NAME("metrics"),
+    [KEY_MIME_TYPE] = NAME("mimeType"),
+    [KEY_MODEL] = NAME("model"),
+    [KEY_MODEL_VERSION] = NAME("modelVersion"),
+    [KEY_N] = NAME("n"),
+    [KEY_NAME] = NAME("name"),
+    [KEY_NUM_PREDICT] = NAME("num_predict"),
+    [KEY_OBJECT] = NAME("object"),
+    [KEY_OPTIONS] = NAME("options"),
+    [KEY_OUTPUT_TOKENS] = NAME("output_tokens"),
+    [KEY_OUTPUT_TOKENS_DETAILS] = NAME("output_tokens_details"),
+    [KEY_PART] = NAME("part"),
+    [KEY_PARTIAL_ARGS] = NAME("partialArgs"),
+    [KEY_PARTIAL_IMAGE_B64] = NAME("partial_image_b64"),
+    [KEY_PARTIAL_JSON] = NAME("partial_json"),
+    [KEY_PARTS] = NAME("parts"),
+    [KEY_PREDICTED_MS] = NAME("predicted_ms"),
+    [KEY_PREDICTED_N] = NAME("predicted_n"),
+    [KEY_PROMPT] = NAME("prompt"),
+    [KEY_PROMPT_CACHE_HIT_TOKENS] = NAME("prompt_cache_hit_tokens"),
+    [KEY_PROMPT_EVAL_COUNT] = NAME("prompt_eval_count"),
+    [KEY_PROMPT_EVAL_DURATION] = NAME("prompt_eval_duration"),
+    [KEY_PROMPT_FEEDBACK] = NAME("promptFeedback"),
+    [KEY_PROMPT_MS] = NAME("prompt_ms"),
+    [KEY_PROMPT_N] = NAME("prompt_n"),
+    [KEY_PROMPT_TIME] = NAME("prompt_time"),
+    [KEY_PROMPT_TOKENS] = NAME("prompt_tokens"),
+    [KEY_PROMPT_TOKENS_DETAILS] = NAME("prompt_tokens_details"),
+    [KEY_PROMPT_TOKEN_COUNT] = NAME("promptTokenCount"),
+    [KEY_QUEUE_TIME] = NAME("queue_time"),
+    [KEY_QUEUE_TIME_MS] = NAME("queue_time_ms"),
+    [KEY_REASON] = NAME("reason"),
+    [KEY_REASONING] = NAME("reasoning"),
+    [KEY_REASONING_CONTENT] = NAME("reasoning_content"),
+    [KEY_REASONING_DETAILS] = NAME("reasoning_details"),
+    [KEY_REASONING_OPAQUE] = NAME("reasoning_opaque"),
+    [KEY_REASONING_TEXT] = NAME("reasoning_text"),
+    [KEY_REASONING_TOKENS] = NAME("reasoning_tokens"),
+    [KEY_REFUSAL] = NAME("refusal"),
+    [KEY_RESPONSE] = NAME("response"),
+    [KEY_SIGNATURE] = NAME("signature"),
+    [KEY_STATUS] = NAME("status"),
+    [KEY_STOP_REASON] = NAME("stop_reason"),
+    [KEY_STREAM] = NAME("stream"),
+    [KEY_STREAM_OPTIONS] = NAME("stream_options"),
+    [KEY_SUMMARY] = NAME("summary"),
+    [KEY_SYSTEM] = NAME("system"),
+    [KEY_TEXT] = NAME("text"),
+    [KEY_THINKING] = NAME("thinking"),
+    [KEY_THINKING_BLOCKS] = NAME("thinking_blocks"),
+    [KEY_THINKING_TOKENS] = NAME("thinking_tokens"),
+    [KEY_THOUGHT] = NAME("thought"),
+    [KEY_THOUGHTS_TOKEN_COUNT] = NAME("thoughtsTokenCount"),
+    [KEY_THOUGHT_SIGNATURE] = NAME("thoughtSignature"),
+    [KEY_TIME_INFO] = NAME("time_info"),
+    [KEY_TIME_TO_FIRST_TOKEN_MS] = NAME("time_to_first_token_ms"),
+    [KEY_TIMINGS] = NAME("timings"),
+    [KEY_TOOLS] = NAME("tools"),
+    [KEY_TOOL_CALLS] = NAME("tool_calls"),
+    [KEY_TOOL_USE_PROMPT_TOKEN_COUNT] = NAME("toolUsePromptTokenCount"),
+    [KEY_TOTAL_DURATION] = NAME("total_duration"),
+    [KEY_TOTAL_TIME] = NAME("total_time"),
+    [KEY_TOTAL_TOKENS] = NAME("total_tokens"),
+    [KEY_TOTAL_TOKEN_COUNT] = NAME("totalTokenCount"),
+    [KEY_TRANSCRIPT] = NAME("transcript"),
+    [KEY_TYPE] = NAME("type"),
+    [KEY_USAGE] = NAME("usage"),
+    [KEY_USAGE_METADATA] = NAME("usageMetadata"),
+    [KEY_X_GROQ] = NAME("x_groq"),
+};
+
+/* --- written by scripts/gen_keys --- */
+enum { BY_LENGTH = 96, BY_FIRST = 391, BY_INNER = 712, BY_LAST = 373 };
+
+static const uint8_t slots[N_SLOTS] = {
+    [270] = KEY_ARGS,
+    [262] = KEY_ARGUMENTS,
+    [970] = KEY_AUDIO,
+    [492] = KEY_BLOCK_REASON,
+    [713] = KEY_CACHED_CONTENT_TOKEN_COUNT,
+    [316] = KEY_CACHED_TOKENS,
+    [284] = KEY_CACHE_CREATION_INPUT_TOKENS,
+    [324] = KEY_CACHE_CREATION_TOKENS,
+    [595] = KEY_CACHE_N,
+    [516] = KEY_CACHE_READ_INPUT_TOKENS,
+    [572] = KEY_CACHE_WRITE_TOKENS,
+    [292] = KEY_CANDIDATES,
+    [529] = KEY_CANDIDATES_TOKEN_COUNT,
+    [561] = KEY_CANDIDATE_COUNT,
+    [588] = KEY_CHOICES,
+    [198] = KEY_CODE,
+    [670] = KEY_COMPLETION_TIME,
+    [476] = KEY_COMPLETION_TOKENS,
+    [580] = KEY_COMPLETION_TOKENS_DETAILS,
+    [201] = KEY_CONTENT,
+    [100] = KEY_CONTENTS,
+    [92] = KEY_CONTENT_BLOCK,
+    [254] = KEY_CUSTOM,
+    [345] = KEY_DATA,
+    [657] = KEY_DELTA,
+    [589] = KEY_DONE,
+    [250] = KEY_DONE_REASON,
+    [919] = KEY_ENCRYPTED_CONTENT,
+    [757] = KEY_ERROR,
+    [111] = KEY_EVAL_COUNT,
+    [521] = KEY_EVAL_DURATION,
+    [260] = KEY_EXECUTABLE_CODE,
+    [696] = KEY_FINISH_REASON,
+    [104] = KEY_FINISH_REASON_CAMEL,
+    [968] = KEY_FUNCTION,
+    [350] = KEY_FUNCTION_CALL,
+    [878] = KEY_FUNCTION_CALL_CAMEL,
+    [852] = KEY_GENERATION_CONFIG,
+    [712] = KEY_GENERATION_TIME_MS,
+    [790] = KEY_IMAGES,
+    [64] = KEY_INCLUDE_USAGE,
+    [334] = KEY_INCOMPLETE_DETAILS,
+    [511] = KEY_INDEX,
+    [828] = KEY_INLINE_DATA,
+    [171] = KEY_INPUT,
+    [342] = KEY_INPUT_TOKENS,
+    [526] = KEY_INPUT_TOKENS_DETAILS,
+    [294] = KEY_INSTRUCTIONS,
+    [984] = KEY_ITEM,
+    [186] = KEY_LOAD_DURATION,
+    [138] = KEY_MAX_COMPLETION_TOKENS,
+    [290] = KEY_MAX_OUTPUT_TOKENS,
+    [322] = KEY_MAX_OUTPUT_TOKENS_CAMEL,
+    [690] = KEY_MAX_TOKENS,
+    [610] = KEY_MEAN_ITL_MS,
+    [700] = KEY_MESSAGE,
+    [498] = KEY_MESSAGES,
+    [2] = KEY_METRICS,
+    [36] = KEY_MIME_TYPE,
+    [671] = KEY_MODEL,
+    [841] = KEY_MODEL_VERSION,
+    [664] = KEY_N,
+    [403] = KEY_NAME,
+    [302] = KEY_NUM_PREDICT,
+    [37] = KEY_OBJECT,
+    [424] = KEY_OPTIONS,
+    [912] = KEY_OUTPUT_TOKENS,
+    [480] = KEY_OUTPUT_TOKENS_DETAILS,
+    [52] = KEY_PART,
+    [975] = KEY_PARTIAL_ARGS,
+    [540] = KEY_PARTIAL_IMAGE_B64,
+    [942] = KEY_PARTIAL_JSON,
+    [799] = KEY_PARTS,
+    [855] = KEY_PREDICTED_MS,
+    [406] = KEY_PREDICTED_N,
+    [468] = KEY_PROMPT,
+    [479] = KEY_PROMPT_CACHE_HIT_TOKENS,
+    [460] = KEY_PROMPT_EVAL_COUNT,
+    [158] = KEY_PROMPT_EVAL_DURATION,
+    [199] = KEY_PROMPT_FEEDBACK,
+    [567] = KEY_PROMPT_MS,
+    [654] = KEY_PROMPT_N,
+    [609] = KEY_PROMPT_TIME,
+    [279] = KEY_PROMPT_TOKENS,
+    [871] = KEY_PROMPT_TOKENS_DETAILS,
+    [716] = KEY_PROMPT_TOKEN_COUNT,
+    [904] = KEY_QUEUE_TIME,
+    [494] = KEY_QUEUE_TIME_MS,
+    [348] = KEY_REASON,
+    [921] = KEY_REASONING,
+    [882] = KEY_REASONING_CONTENT,
+    [685] = KEY_REASONING_DETAILS,
+    [271] = KEY_REASONING_OPAQUE,
+    [770] = KEY_REASONING_TEXT,
+    [325] = KEY_REASONING_TOKENS,
+    [994] = KEY_REFUSAL,
+    [31] = KEY_RESPONSE,
+    [918] = KEY_SIGNATURE,
+    [732] = KEY_STATUS,
+    [995] = KEY_STOP_REASON,
+    [638] = KEY_STREAM,
+    [124] = KEY_STREAM_OPTIONS,
+    [930] = KEY_SUMMARY,
+    [414] = KEY_SYSTEM,
+    [592] = KEY_TEXT,
+    [47] = KEY_THINKING,
+    [787] = KEY_THINKING_BLOCKS,
+    [1011] = KEY_THINKING_TOKENS,
+    [528] = KEY_THOUGHT,
+    [840] = KEY_THOUGHTS_TOKEN_COUNT,
+    [245] = KEY_THOUGHT_SIGNATURE,
+    [55] = KEY_TIME_INFO,
+    [659] = KEY_TIME_TO_FIRST_TOKEN_MS,
+    [467] = KEY_TIMINGS,
+    [763] = KEY_TOOLS,
+    [219] = KEY_TOOL_CALLS,
+    [192] = KEY_TOOL_USE_PROMPT_TOKEN_COUNT,
+    [338] = KEY_TOTAL_DURATION,
+    [29] = KEY_TOTAL_TIME,
+    [547] = KEY_TOTAL_TOKENS,
+    [136] = KEY_TOTAL_TOKEN_COUNT,
+    [504] = KEY_TRANSCRIPT,
+    [701] = KEY_TYPE,
+    [564] = KEY_USAGE,
+    [776] = KEY_USAGE_METADATA,
+    [741] = KEY_X_GROQ,
+};
+/* --- to here --- */
+
+/* key is not empty. */
+static inline unsigned slot_of(struct span key)
+{
+    unsigned first = (unsigned char)key.p[0];
+    unsigned inner = (unsigned char)key.p[key.n * 3 / 4];
+    unsigned last = (unsigned char)key.p[key.n - 1];
+    unsigned sum = (unsigned)key.n * BY_LENGTH + first * BY_FIRST + inner * BY_INNER;
+    return (sum + last * BY_LAST) % N_SLOTS;
+}
+
+static inline enum key find(struct span key)
+{
+    if (key.n == 0)
+        return KEY_OTHER;
+    uint8_t at = slots[slot_of(key)];
+    if (names[at].n != key.n || memcmp(names[at].text, key.p, key.n) != 0)
+        return KEY_OTHER;
+    return (enum key)at;
+}
+
+/* A name that nothing is looked up for, or one that is written with escapes. Kept out of the way:
+ * its buffer would cost every look-up a stack check. */
+static __attribute__((noinline)) enum key find_escaped(struct span raw)
+{
+    if (raw.n == 0 || !memchr(raw.p, '\\', raw.n))
+        return KEY_OTHER;
+    char text[KEY_BYTES + 2]; /* one more than any name, so that a longer one is not cut to fit */
+    size_t n = json_unescape(raw, text, sizeof(text));
+    return find(span_of(text, n));
+}
+
+enum key key_of(struct span raw)
+{
+    enum key key = find(raw);
+    return LIKELY(key != KEY_OTHER) ? key : find_escaped(raw);
+}

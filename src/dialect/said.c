@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect/said.c - see said.h. Strings are kept (model, finish reason, error type) only here.
+ */
+#include "dialect/said.h"
+
+void said_init(struct said *s)
+{
+    *s = (struct said){.usage = USAGE_NONE, .engine = ENGINE_TIMES_NONE, .max_index = -1};
+}
+
+void said_take_output(struct said *s, struct json *j, uint32_t kind)
+{
+    struct json_value v;
+    if (!take_whole(j, &v) || !json_is_nonempty_string(&v))
+        return;
+    s->kinds |= kind;
+    s->text = v.raw;
+    s->n_texts++;
+}
+
+void said_finish(struct said *s, int64_t index, struct span reason)
+{
+    if (reason.n == 0 || s->n_finished == DIALECT_CHOICES_MAX)
+        return;
+    s->finished[s->n_finished].index = index;
+    s->finished[s->n_finished].finish = reason;
+    s->n_finished++;
+}
+
+void said_take_error(struct said *s, struct json *j)
+{
+    struct json_value v;
+    struct span key;
+    struct span type = {0};
+    struct span status = {0};
+    struct span code = {0};
+    bool is_filled = false;
+    if (!json_next(j, &v))
+        return;
+    if (v.type != JSON_OBJECT) {
+        s->is_error = take_is_truthy(j, &v) || s->is_error;
+        return;
+    }
+    while (json_key(j, &key)) {
+        is_filled = true;
+        switch (key_of(key)) {
+        case KEY_TYPE:
+            take_name(j, &type);
+            break;
+        case KEY_STATUS: /* Google: "RESOURCE_EXHAUSTED" beside the code 429 */
+            take_name(j, &status);
+            break;
+        case KEY_CODE:
+            take_name(j, &code);
+            break;
+        default:
+            (void)json_skip(j); /* the status is sticky */
+            break;
+        }
+    }
+    if (!is_filled)
+        return;
+    struct span name = type.n > 0 ? type : status.n > 0 ? status : code;
+    s->is_error = true;
+    if (name.n > 0)
+        s->error_type = name;
+}
+
+/* Error kinds become a label-like detail, so free text must not get in. */
+static bool is_plain_name(struct span s)
+{
+    if (s.n == 0 || s.n >= DIALECT_ERROR_MAX)
+        return false;
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        if (!is_word && c != '_' && c != '-' && c != '.' && c != ':')
+            return false;
+    }
+    return true;
+}
+
+static void fold_error(struct dialect_answer *a, struct span type)
+{
+    bool is_named = a->has_error && strcmp(a->error, "error") != 0;
+    a->has_error = true;
+    if (is_plain_name(type))
+        (void)span_copy(type, a->error, sizeof(a->error));
+    else if (!is_named)
+        (void)span_copy(SPAN("error"), a->error, sizeof(a->error));
+}
+
+static void fold_finish(struct dialect_answer *a, int64_t index, struct span raw)
+{
+    int i = 0;
+    while (i < a->n_choices_finished && a->choices[i].index != index)
+        i++;
+    a->has_finish = true;
+    if (i == DIALECT_CHOICES_MAX)
+        return;
+    if (i == a->n_choices_finished)
+        a->n_choices_finished++;
+    a->choices[i].index = index;
+    (void)json_unescape(raw, a->choices[i].finish, sizeof(a->choices[i].finish));
+    int shown = 0;
+    while (shown < a->n_choices_finished && a->choices[shown].index != 0)
+        shown++;
+    if (shown == a->n_choices_finished)
+        shown = 0;
+    memcpy(a->finish, a->choices[shown].finish, sizeof(a->finish));
+}
+
+static void fold(struct dialect_answer *a, const struct said *s)
+{
+    if (s->model.n > 0 && a->model[0] == '\0')
+        (void)json_unescape(s->model, a->model, sizeof(a->model));
+    if (s->has_usage)
+        usage_fold(&a->usage, &s->usage);
+    usage_fold_times(&a->engine, &s->engine);
+    for (int i = 0; i < s->n_finished; i++)
+        fold_finish(a, s->finished[i].index, s->finished[i].finish);
+    if (s->max_index > a->max_choice_index)
+        a->max_choice_index = s->max_index;
+    if (s->is_error)
+        fold_error(a, s->error_type);
+    if (s->is_end)
+        a->has_end_mark = true;
+}
+
+/* JSON's white space, and whatever else is not above a blank. */
+static struct span trim(struct span data)
+{
+    while (data.n > 0 && (unsigned char)data.p[0] <= ' ')
+        (void)span_take(&data, 1);
+    while (data.n > 0 && (unsigned char)data.p[data.n - 1] <= ' ')
+        data.n--;
+    return data;
+}
+
+/* One string of text and nothing else that a like event could say anew: a shape to learn. */
+static bool is_text_only(const struct said *s)
+{
+    return s->kinds == DIALECT_TEXT && s->n_texts == 1 && s->n_finished == 0 && !s->has_usage &&
+           !s->is_error && !s->is_end;
+}
+
+void said_event(struct dialect_answer *a, struct span name, struct span data, said_parse *parse,
+                struct token_event *ret)
+{
+    struct said s;
+    bool is_error_name = span_eq(name, SPAN("error"));
+    *ret = (struct token_event){.is_error = is_error_name};
+    data = trim(data);
+    if (!is_error_name && shape_matches(&a->shape, data)) {
+        ret->kinds = DIALECT_TEXT;
+        return;
+    }
+    if (span_eq(data, SPAN("[DONE]"))) {
+        *ret = (struct token_event){.is_end = true};
+        a->has_done_marker = a->has_end_mark = true;
+        return;
+    }
+    said_init(&s);
+    if (!parse(name, data, &s)) {
+        a->n_bad_json++;
+        ret->is_error = is_error_name && data.n > 0;
+        if (ret->is_error)
+            fold_error(a, (struct span){0});
+        return;
+    }
+    s.is_error = s.is_error || is_error_name;
+    fold(a, &s);
+    *ret = (struct token_event){
+        .kinds = s.kinds,
+        .is_end = s.is_end,
+        .is_error = s.is_error,
+        .has_usage = s.has_usage,
+        .has_no_choices = !s.has_choices,
+    };
+    if (is_text_only(&s))
+        shape_learn(&a->shape, data, s.text);
+}
+
+void said_answer(struct dialect_answer *a, struct span body, said_parse *parse)
+{
+    struct said s;
+    said_init(&s);
+    if (parse((struct span){0}, trim(body), &s))
+        fold(a, &s);
+    else
+        a->n_bad_json++;
+}
