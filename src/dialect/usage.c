@@ -2,8 +2,9 @@
 /*
  * dialect/usage.c - from what an engine reported to what the definitions mean.
  *
- * Every rule here is decided by the numbers of the one answer, so that a provider that changes its
- * convention is followed at once. All dialects so far report cached as part of prompt.
+ * A dialect says which counts it keeps beside each other (Anthropic: cached beside prompt; Gemini:
+ * thoughts beside candidates). What differs between providers of one dialect is decided by the
+ * numbers of the one answer, so that a provider that changes its convention is followed at once.
  */
 #include "dialect/dialect.h"
 
@@ -51,7 +52,14 @@ static int64_t known(int64_t v, bool *is_anomalous)
 static int64_t sum(int64_t a, int64_t b)
 {
     int64_t r;
-    return __builtin_add_overflow(a, b, &r) ? -1 : r;
+    return a < 0 || b < 0 || __builtin_add_overflow(a, b, &r) ? -1 : r;
+}
+
+/* a + b, of which either may be unknown and then counts as 0; -1 when that is more than there can
+ * be. */
+static int64_t sum_known(int64_t a, int64_t b)
+{
+    return sum(a > 0 ? a : 0, b > 0 ? b : 0);
 }
 
 /* completion counts reasoning beside itself: seen from xAI, Vercel's gateway, and others. */
@@ -81,7 +89,10 @@ struct dialect_tokens dialect_normalise(const struct dialect *d, const struct us
         .cache_write = known(raw->cache_write, &is_anomalous),
         .reasoning = known(raw->reasoning, &is_anomalous),
     };
-    (void)d; /* the dialects that exclude cached tokens from prompt come with their own rule */
+    if (d->is_cached_beside_prompt && t.prompt >= 0) {
+        t.prompt = sum(t.prompt, sum_known(t.cached, t.cache_write));
+        is_anomalous = is_anomalous || t.prompt < 0;
+    }
     if (t.cached >= 0 && t.prompt >= 0 && t.cached > t.prompt) {
         t.cached = -1;
         is_anomalous = true;
@@ -91,7 +102,10 @@ struct dialect_tokens dialect_normalise(const struct dialect *d, const struct us
         t.cache_write = -1;
         is_anomalous = true;
     }
-    if (is_reasoning_beside(&t, raw->total, &is_anomalous)) {
+    bool is_beside = d->is_reasoning_beside_completion
+                         ? t.reasoning > 0 && t.completion >= 0
+                         : is_reasoning_beside(&t, raw->total, &is_anomalous);
+    if (is_beside) {
         t.completion = sum(t.completion, t.reasoning);
         is_anomalous = is_anomalous || t.completion < 0;
     }
