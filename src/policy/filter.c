@@ -9,6 +9,10 @@
  * Invariants: _held is the beginning of the unfinished event, or empty; every byte that came in
  * was passed on, is held, or belonged to a removed event. Each byte is looked at once for line
  * ends: one cursor each for CR and LF, moved only when passed.
+ *
+ * The beginning of a stream is special: a byte order mark there is no part of it. When everything
+ * before some line was removed, a mark in front of that line would become one, so an empty line,
+ * which means nothing, is passed first.
  */
 #include "policy/filter.h"
 
@@ -136,16 +140,26 @@ struct output {
     size_t n;
 };
 
-static void pass(struct output *o, const char *from, const char *to)
+static bool is_at_new_start(const struct filter *f)
 {
-    if (to > from)
-        o->spans[o->n++] = span_of(from, (size_t)(to - from));
+    return f->n_removed > 0 && !f->_has_passed;
+}
+
+/* One span, or two where the client's stream begins behind a removed event. */
+static void pass(struct filter *f, struct output *o, const char *from, const char *to)
+{
+    if (to == from)
+        return;
+    if (is_at_new_start(f) && *from == '\xef')
+        o->spans[o->n++] = SPAN("\n");
+    o->spans[o->n++] = span_of(from, (size_t)(to - from));
+    f->_has_passed = true;
 }
 
 static void pass_held(struct filter *f, struct output *o)
 {
     struct span held = buf_span(&f->_held);
-    pass(o, held.p, held.p + held.n);
+    pass(f, o, held.p, held.p + held.n);
     f->_is_held_out = true;
 }
 
@@ -166,7 +180,7 @@ static void finish_held(struct filter *f, struct span *in, struct output *o)
     if (buf_append(&f->_held, part) < 0) { /* too large, or no memory: let it pass */
         f->_is_passing = step == STEP_INPUT_ENDS;
         pass_held(f, o);
-        pass(o, part.p, part.p + part.n);
+        pass(f, o, part.p, part.p + part.n);
     } else if (step == STEP_EVENT_ENDS) {
         if (is_unwanted(f, buf_span(&f->_held))) {
             removed(f);
@@ -190,7 +204,7 @@ static void filter_fresh(struct filter *f, struct span *in, struct output *o, si
         if (step == STEP_EVENT_ENDS) {
             f->_is_passing = false;
             if (!was_passing && is_unwanted(f, span_of(event, (size_t)(l.p - event)))) {
-                pass(o, from, event);
+                pass(f, o, from, event);
                 removed(f);
                 from = l.p;
             }
@@ -198,13 +212,13 @@ static void filter_fresh(struct filter *f, struct span *in, struct output *o, si
             if (buf_append(&f->_held, span_of(event, (size_t)(l.end - event))) < 0) {
                 f->_is_passing = true;
             } else {
-                pass(o, from, event);
+                pass(f, o, from, event);
                 from = l.end;
             }
         }
     }
     if (o->n < max)
-        pass(o, from, l.p);
+        pass(f, o, from, l.p);
     else
         l.p = from; /* only directly behind a removed event */
     (void)span_take(in, (size_t)(l.p - in->p));
@@ -214,15 +228,18 @@ static void filter_fresh(struct filter *f, struct span *in, struct output *o, si
 static bool is_passing_whole(const struct filter *f, struct span in)
 {
     return !f->_in_event && !f->_in_line && !f->_after_cr && !f->_is_removing_lf &&
-           !f->_is_held_out && !f->_is_passing && buf_len(&f->_held) == 0 && in.n >= 2 &&
-           in.p[in.n - 1] == '\n' && in.p[in.n - 2] == '\n' && !f->_may_be_unwanted(in);
+           !f->_is_held_out && !f->_is_passing && !is_at_new_start(f) && buf_len(&f->_held) == 0 &&
+           in.n >= 2 && in.p[in.n - 1] == '\n' && in.p[in.n - 2] == '\n' &&
+           !f->_may_be_unwanted(in);
 }
 
 size_t filter_next(struct filter *f, struct span *in, bool is_last, struct span *out, size_t max)
 {
     struct output o = {.spans = out};
+    ASSERT(max >= 3);
     if (LIKELY(!is_last && is_passing_whole(f, *in))) {
         f->_had_line = true;
+        f->_has_passed = true;
         out[0] = span_take(in, in->n);
         return 1;
     }
@@ -237,10 +254,11 @@ size_t filter_next(struct filter *f, struct span *in, bool is_last, struct span 
             (void)span_take(in, 1);
         }
     }
+    size_t n_kept = (is_last ? 1 : 0) + (f->_has_passed ? 0 : 1); /* for what is held, for pass */
     if (in->n > 0 && buf_len(&f->_held) > 0)
         finish_held(f, in, &o);
     else if (in->n > 0)
-        filter_fresh(f, in, &o, is_last ? max - 1 : max); /* one is kept for what is held */
+        filter_fresh(f, in, &o, max - n_kept);
     if (is_last && in->n == 0 && buf_len(&f->_held) > 0 && !f->_is_held_out) {
         f->_in_event = false;
         if (is_unwanted(f, buf_span(&f->_held))) {

@@ -7,7 +7,9 @@
  * Memory:    while an event straddles reads its bytes are held back, at most
  *            LIMIT_HELD_EVENT_BYTES; a larger one passes unseen (fails open). Comments, and lines
  *            outside events, are never held.
- * Result:    does not depend on how the input was split.
+ * Result:    does not depend on how the input was split. One line end is added where the stream
+ * would begin, without the events removed from its front, with the byte EF: a byte order mark is
+ * one at the very beginning only, and this one was not there.
  */
 #ifndef POLICY_FILTER_H
 #define POLICY_FILTER_H
@@ -31,6 +33,7 @@ struct filter {
     bool _is_passing;     /* this event is too large to be judged */
     bool _after_cr;       /* an LF may still belong to the last line end */
     bool _is_removing_lf; /* and that was the end of a removed event */
+    bool _has_passed;     /* a byte was passed on */
     unsigned n_removed;
 };
 
@@ -40,7 +43,7 @@ void filter_init(struct filter *f, bool (*may_be_unwanted)(struct span event),
 void filter_done(struct filter *f);
 
 /*
- * Takes from the front of *in and writes up to max (>= 2) spans to pass on, in order, valid until
+ * Takes from the front of *in and writes up to max (>= 3) spans to pass on, in order, valid until
  * the next call and as long as the input lives. Returns how many; call again while *in is not
  * empty. is_last: nothing follows, an event that no empty line closed is judged as it is.
  */

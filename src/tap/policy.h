@@ -71,7 +71,7 @@ struct policy_ops {
     bool (*wants_filter)(struct policy *p, struct policy_exchange *x,
                          const struct http1_head *head);
     /* Bytes in -> bytes to pass on, appended as spans to out (valid until the next call on x).
-     * Returns how many spans (<= max, at least 2 must fit) were written; *in is advanced; call
+     * Returns how many spans (<= max, at least 3 must fit) were written; *in is advanced; call
      * again while *in is not empty. is_last: no more follows, give up what was held back. */
     size_t (*filter)(struct policy *p, struct policy_exchange *x, struct span *in, bool is_last,
                      struct span *out, size_t max);
