@@ -697,6 +697,86 @@ static void test_paused_body_is_not_slow(void **state)
     peer_done(&p);
 }
 
+/* A request for /wait, answered by the test with more than the kernel takes, and left open until
+ * the client has it all, as a handler without a clock of its own does. */
+static struct request *queued_answer(struct peer *p)
+{
+    static char body[900000];
+    struct span part = span_of(body, sizeof(body));
+    struct request *q;
+
+    n_requests = 0;
+    peer_buffers(listen_fd, 8192, 0);
+    peer_connect_small(p, port);
+    peer_send(p, "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
+    PUMP(loop, (void)0, n_requests == 1 && last_request()->is_ended);
+    q = last_request();
+    assert_int_equal(http_server_head(q->c, 200, (struct span){0}, (struct span){0},
+                                      (struct http_framing){HTTP1_BODY_LENGTH, part.n}, &part, 1,
+                                      true),
+                     0);
+    assert_true(http_server_queued_bytes(q->c) > 0);
+    return q;
+}
+
+/* A client that takes nothing of a whole answer is let go, where the server is asked to. */
+static void test_write_timeout(void **state)
+{
+    int64_t begin = peer_now_ms();
+    struct request *q;
+    struct peer p;
+    (void)state;
+    server = http_server_free(server);
+    config.write_timeout_ns = 60 * NS_PER_MS;
+    server_open();
+    q = queued_answer(&p);
+    PUMP(loop, (void)0, q->n_gone == 1);
+    assert_int_equal(q->gone_error, 0);
+    assert_true(peer_now_ms() - begin >= 60);
+    wait_no_conns();
+    peer_done(&p);
+
+    server = http_server_free(server);
+    config.write_timeout_ns = 0; /* the handler's affair */
+    server_open();
+    q = queued_answer(&p);
+    for (int i = 0; i < 15; i++)
+        loop_turn(loop, 10 * NS_PER_MS);
+    assert_int_equal(q->n_gone, 0);
+    peer_done(&p);
+    wait_no_conns();
+}
+
+/* One that takes a little in each such time is not, however long all of it takes. */
+static void test_write_timeout_is_between_writes(void **state)
+{
+    int64_t begin = peer_now_ms();
+    struct request *q;
+    struct peer p;
+    (void)state;
+    server = http_server_free(server);
+    config.write_timeout_ns = 250 * NS_PER_MS;
+    server_open();
+    q = queued_answer(&p);
+    while (peer_now_ms() - begin < 800) {
+        peer_read_some(&p, 4000);
+        TURNS(loop, (void)0, 2);
+        usleep(10000);
+    }
+    assert_int_equal(q->n_gone, 0);
+    assert_true(http_server_queued_bytes(q->c) > 0);
+    peer_buffers(p.fd, 0, 1 << 20);
+    PUMP(loop, peer_read(&p), p.n > 900000);
+    TURNS(loop, (void)0, 3);
+    http_server_end(q->c);
+    peer_forget(&p);
+    peer_send(&p, "GET /len/1 HTTP/1.1\r\nHost: h\r\n\r\n"); /* and the connection goes on */
+    PUMP(loop, peer_read(&p), peer_has(&p, "\r\n\r\na"));
+    assert_int_equal(q->n_gone, 0);
+    peer_done(&p);
+    wait_no_conns();
+}
+
 /* --- limits in size --- */
 
 static void test_oversize_head(void **state)
@@ -934,6 +1014,8 @@ int main(void)
         CASE(test_timeouts),
         CASE(test_timeouts_measure_the_right_thing),
         CASE(test_paused_body_is_not_slow),
+        CASE(test_write_timeout),
+        CASE(test_write_timeout_is_between_writes),
         CASE(test_oversize_head),
         CASE(test_max_conns),
         CASE(test_lingering_close),
