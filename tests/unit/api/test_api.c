@@ -4,15 +4,22 @@
  */
 #include "api/api.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
+#include "fakeclock.h"
 #include "harness.h"
 #include "io/sock.h"
+#include "peer.h"
+
+enum { RECENT_ROWS = 64 };
 
 struct rig {
     struct loop *loop;
@@ -50,7 +57,7 @@ static int setup(void **state)
     assert_int_equal(addr_parse(SPAN("127.0.0.1:0"), &r.at, &err), 0);
     assert_int_equal(loop_new(&r.loop), 0);
     assert_int_equal(metrics_new(NULL, &r.metrics), 0);
-    assert_int_equal(recent_new(4, &r.recent), 0);
+    assert_int_equal(recent_new(RECENT_ROWS, &r.recent), 0);
     sources.metrics = r.metrics;
     sources.recent = r.recent;
     assert_int_equal(api_new(r.loop, &sources, &r.api), 0);
@@ -164,6 +171,121 @@ static void test_gzip(void **state)
     assert_true(span_starts_with(body, SPAN("\x1f\x8b")));
 }
 
+/* --- readers that take nothing --- */
+
+static void connect_small(struct rig *r, struct peer *p)
+{
+    const struct sockaddr_in *at = (const struct sockaddr_in *)(const void *)&r->at.ss;
+
+    peer_connect_small(p, ntohs(at->sin_port));
+}
+
+/* Rows of 1 MiB in all, far more than the kernel holds for a connection of connect_small. */
+static void fill_recent(struct rig *r)
+{
+    static char row[RECENT_LINE_MAX];
+
+    memset(row, '1', sizeof(row));
+    for (int i = 0; i < RECENT_ROWS; i++)
+        recent_push(r->recent, span_of(row, sizeof(row)));
+    peer_buffers(r->fd, 8192, 0);
+}
+
+static const char ask_recent[] = "GET /api/v1/requests/recent?limit=64 HTTP/1.1\r\nHost: a\r\n\r\n";
+
+static void turns(struct rig *r)
+{
+    for (int i = 0; i < 20; i++)
+        loop_turn(r->loop, NS_PER_MS);
+}
+
+/* Blocks in use once the listener has what it keeps from the first request on. */
+static int64_t live_blocks(struct rig *r)
+{
+    (void)ask(r, "GET", "/healthz", "");
+    turns(r);
+    return mem_live_blocks();
+}
+
+/* What waits for a reader is held once, in its queue: beside that there are only the connection and
+ * the open request. */
+static void test_a_waiting_answer_is_held_once(void **state)
+{
+    struct rig *r = *state;
+    struct peer p;
+    int64_t n_before;
+
+    fill_recent(r);
+    n_before = live_blocks(r);
+    connect_small(r, &p);
+    peer_send(&p, ask_recent);
+    turns(r);
+    assert_int_equal(mem_live_blocks() - n_before, 3);
+    peer_buffers(p.fd, 0, 1 << 20);
+    PUMP(r->loop, peer_read(&p), p.n > (size_t)RECENT_ROWS * RECENT_LINE_MAX);
+    assert_true(span_starts_with(peer_got(&p), SPAN("HTTP/1.1 200 ")));
+    turns(r);
+    assert_int_equal(mem_live_blocks() - n_before, 1);
+    peer_forget(&p);
+    peer_send(&p, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); /* the connection goes on */
+    PUMP(r->loop, peer_read(&p), peer_has(&p, "\"ok\""));
+    peer_done(&p);
+}
+
+static void pass_seconds(struct rig *r, int n)
+{
+    for (int i = 0; i < n; i++) {
+        fakeclock_advance(NS_PER_S);
+        TURNS(r->loop, (void)0, 2);
+    }
+}
+
+static void test_a_reader_that_takes_nothing_is_let_go(void **state)
+{
+    struct rig *r = *state;
+    struct peer p;
+    int64_t n_before;
+
+    fill_recent(r);
+    n_before = live_blocks(r);
+    connect_small(r, &p);
+    peer_send(&p, ask_recent);
+    turns(r);
+    fakeclock_install(clock_mono().ns, clock_wall().us * NS_PER_US);
+    pass_seconds(r, 9);
+    assert_int_equal(mem_live_blocks() - n_before, 3);
+    pass_seconds(r, 12); /* in the first ten the kernel may have taken some */
+    fakeclock_remove();
+    assert_int_equal(mem_live_blocks(), n_before);
+    PUMP(r->loop, peer_read(&p), peer_is_gone(&p));
+    assert_true(p.n < (size_t)RECENT_ROWS * RECENT_LINE_MAX);
+    peer_done(&p);
+}
+
+/* However many come: each of them could ask for an answer and not take it. */
+static void test_connections_are_bounded(void **state)
+{
+    enum { N = 70, N_SERVED = 64 };
+    struct rig *r = *state;
+    struct peer peers[N];
+    int n_gone = 0;
+
+    for (int i = 0; i < N; i++) {
+        connect_small(r, &peers[i]);
+        TURNS(r->loop, (void)0, 2);
+    }
+    for (int i = 0; i < N; i++) {
+        peer_read(&peers[i]);
+        n_gone += peer_is_gone(&peers[i]);
+    }
+    assert_int_equal(n_gone, N - N_SERVED);
+    peer_send(&peers[0], "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
+    PUMP(r->loop, peer_read(&peers[0]), peer_has(&peers[0], "\"ok\""));
+    for (int i = 0; i < N; i++)
+        peer_done(&peers[i]);
+    TURNS(r->loop, (void)0, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +293,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_head_has_no_body, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ready_follows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gzip, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_waiting_answer_is_held_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_reader_that_takes_nothing_is_let_go, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(test_connections_are_bounded, setup, teardown),
     };
     return cmocka_run_group_tests_name("api/api", tests, NULL, NULL);
 }
