@@ -174,6 +174,36 @@ static void test_blocked_for_too_long(void **state)
     PUMP(rig.loop, peer_read(&rig.up), peer_is_gone(&rig.up));
 }
 
+/* Blocked in the middle of a read whose rest is many more parts: it is the client's time all the
+ * same, whichever of the two limits is the longer one. */
+static void test_blocked_within_a_read(void **state)
+{
+    static char small_chunks[1 << 20];
+    static const char one[] = "10\r\n0123456789abcdef\r\n";
+    size_t n = sizeof(small_chunks) / (sizeof(one) - 1) * (sizeof(one) - 1);
+    (void)state;
+    for (size_t i = 0; i < n; i++)
+        small_chunks[i] = one[i % (sizeof(one) - 1)];
+    rig_small_buffers();
+    for (int is_idle_longer = 0; is_idle_longer < 2; is_idle_longer++) {
+        int64_t until;
+
+        rig_forget_taps();
+        rig.config->idle_timeout_ns = is_idle_longer ? 60 * NS_PER_S : 40 * NS_PER_MS;
+        rig.config->client_write_timeout_ns = is_idle_longer ? 40 * NS_PER_MS : 60 * NS_PER_S;
+        go_to(PHASE_STREAM);
+        (void)rig_up_flood(span_of(small_chunks, n));
+        until = peer_now_ms() + 200;
+        while (peer_now_ms() < until && !rig_is_over())
+            loop_turn(rig.loop, 5 * NS_PER_MS);
+        assert_true(rig_tap()->is_blocked_seen);
+        assert_int_equal(rig_is_over(), is_idle_longer);
+        peer_close(&rig.client);
+        RIG_PUMP(rig_is_over());
+        assert_int_equal(rig_tap()->finish.end, TAP_END_CLIENT_GONE);
+    }
+}
+
 /* The whole answer is here, but the client is not done with it: the exchange is not over. */
 static void test_tail(void **state)
 {
@@ -292,6 +322,7 @@ int main(void)
         RIG_CASE(test_slow_client),
         RIG_CASE(test_blocked_is_not_idle),
         RIG_CASE(test_blocked_for_too_long),
+        RIG_CASE(test_blocked_within_a_read),
         RIG_CASE(test_tail),
         RIG_CASE(test_tail_timeout),
         RIG_CASE(test_drain),
