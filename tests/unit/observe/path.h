@@ -184,14 +184,34 @@ static inline void path_head(struct path *p, int status, const char *type, int64
     observe_tap.response_head(p->tap, &head, stamp_us(p, at));
 }
 
+static const struct http1_head path_post = {.method = SPAN_INIT("POST"), .minor = 1};
+
+/* A POST up to its plan. */
+static inline void path_request(struct path *p, const char *dialect, const char *body)
+{
+    path_begin(p, &path_post);
+    path_plan(p, dialect, body);
+}
+
+/* A POST that was sent at 150 us: what comes next is the answer's head. */
+static inline void path_send(struct path *p, const char *dialect, const char *body)
+{
+    path_request(p, dialect, body);
+    path_attempt(p, 150);
+}
+
 /* Everything up to the head of a streamed chat answer at 500 us. */
 static inline void path_stream(struct path *p, const char *body)
 {
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
-    path_begin(p, &head);
-    path_plan(p, "openai-chat", body);
-    path_attempt(p, 150);
+    path_send(p, "openai-chat", body);
     path_head(p, 200, "text/event-stream", 500);
+}
+
+/* The same on a new path. */
+static inline void path_open_stream(struct path *p, const char *body)
+{
+    path_open(p);
+    path_stream(p, body);
 }
 #define STREAM_BODY "{\"model\":\"m\",\"stream\":true}"
 

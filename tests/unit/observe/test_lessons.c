@@ -8,8 +8,7 @@
 
 static struct record *run(struct path *p, const char *const *events, int64_t step_us)
 {
-    path_open(p);
-    path_stream(p, STREAM_BODY);
+    path_open_stream(p, STREAM_BODY);
     int64_t at = 1000;
     for (; *events; events++, at += step_us)
         path_read(p, *events, at);
@@ -53,12 +52,9 @@ static void c02_no_first_token_has_a_reason_and_ttfb_its_own_name(void **state)
 static void c03_one_rule_for_all_dialects(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-completions", "{\"model\":\"m\",\"stream\":true,\"prompt\":\"x\"}");
-    path_attempt(&p, 150);
+    path_send(&p, "openai-completions", "{\"model\":\"m\",\"stream\":true,\"prompt\":\"x\"}");
     path_head(&p, 200, "text/event-stream", 500);
     path_read(&p, EVENT("{\"choices\":[{\"index\":0,\"text\":\"\"}]}"), 600);
     path_read(&p, EVENT("{\"choices\":[{\"index\":0,\"text\":\"a\"}]}"), 700);
@@ -73,8 +69,7 @@ static void c04_role_chunk_of_chunked_prefill(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, ROLE, 900000);
     path_read(&p, TEXT("a"), 2200000);
     path_read(&p, TEXT("b"), 2220000);
@@ -137,12 +132,9 @@ static void c08_opaque_reasoning_is_activity(void **state)
 static void c09_c10_c16_non_streams_have_no_ttft(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", "{\"model\":\"m\",\"stream\":false}");
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", "{\"model\":\"m\",\"stream\":false}");
     path_head(&p, 200, "application/json", 90000);
     path_read(&p, "{\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":50}}", 90010);
     path_end(&p, 90020);
@@ -168,8 +160,7 @@ static void c12_c13_stamp_is_taken_at_the_read(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     observe_tap.response_body(p.tap, SPAN(TEXT("a")), stamp_us(&p, 1000));
     observe_tap.forwarded(p.tap, us(5000));
     observe_tap.response_body(p.tap, SPAN(TEXT("b") DONE), stamp_us(&p, 6000));
@@ -184,12 +175,9 @@ static void c12_c13_stamp_is_taken_at_the_read(void **state)
 static void c14_no_negative_or_zero_origin(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", STREAM_BODY);
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", STREAM_BODY);
     path_head(&p, 200, "text/event-stream", 40); /* a head from before the request */
     path_read(&p, TEXT("a"), 50);
     path_read(&p, DONE, 60);
@@ -338,8 +326,7 @@ static void c46_aborted_streams_keep_partial_usage_and_their_outcome(void **stat
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, WITH_USAGE(5, 1), 1000);
     path_read(&p, WITH_USAGE(5, 2), 2000);
     path_end_as(&p, TAP_END_CLIENT_GONE, TAP_REASON_NONE, 2500);

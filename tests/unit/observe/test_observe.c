@@ -19,8 +19,7 @@ static void a_whole_stream(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, ROLE, 600);
     path_read(&p, TEXT("a"), 1100);
     path_read(&p, TEXT("b"), 1300);
@@ -80,8 +79,7 @@ static void first_token_is_told_at_once(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, ROLE, 600);
     assert_int_equal(p.seen.n_ttft, 0);
     path_read(&p, TEXT("a"), 1100);
@@ -98,8 +96,7 @@ static void reads_that_cut_events_give_the_stamp_of_their_end(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     const char *text = TEXT("abc");
     char head[256];
     (void)span_copy(span_of(text, 30), head, sizeof(head));
@@ -118,8 +115,7 @@ static void coalesced_events_have_no_gap(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a") TEXT("b"), 1000);
     /* one read, told in two parts, as the chunked coding gives it */
     observe_tap.response_body(p.tap, SPAN(TEXT("c")), stamp_us(&p, 1400));
@@ -142,8 +138,7 @@ static void overhead_of_a_read_in_parts(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     observe_tap.response_body(p.tap, SPAN(TEXT("c")), stamp_us(&p, 1400));
     observe_tap.response_body(p.tap, SPAN(": ping\n\n"), stamp_us(&p, 1400));
     observe_tap.forwarded(p.tap, us(1407));
@@ -160,8 +155,7 @@ static void blocked_gaps_are_not_the_engines(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a"), 1000);
     path_read(&p, TEXT("b"), 1100);
     /* Arrived before the pause, told behind it: the engine's. */
@@ -191,8 +185,7 @@ static void usage_twice_is_not_added(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a"), 1000);
     path_read(&p,
               EVENT("{\"choices\":[{\"delta\":{\"content\":\"b\"}}],\"usage\":{\"prompt_tokens\":"
@@ -208,11 +201,9 @@ static void usage_twice_is_not_added(void **state)
 static void retry_forgets_the_earlier_answer(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", STREAM_BODY);
+    path_request(&p, "openai-chat", STREAM_BODY);
     struct tap_attempt a = {.at = us(120), .number = ++p.n_attempts, .is_usage_injected = true};
     observe_tap.attempt(p.tap, &a);
     observe_tap.sent(p.tap, us(150));
@@ -239,11 +230,9 @@ static void retry_forgets_the_earlier_answer(void **state)
 static void early_response_is_flagged(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", STREAM_BODY);
+    path_request(&p, "openai-chat", STREAM_BODY);
     struct tap_attempt a = {.at = us(120), .number = ++p.n_attempts};
     observe_tap.attempt(p.tap, &a);
     path_head(&p, 200, "text/event-stream", 200);
@@ -261,10 +250,9 @@ static void early_response_is_flagged(void **state)
 static void output_before_the_request_ended(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
+    path_begin(&p, &path_post);
     struct tap_planned planned = {.at = us(110),
                                   .upstream = "up",
                                   .endpoint = "chat_completions",
@@ -291,11 +279,9 @@ static void output_before_the_request_ended(void **state)
 static void reused_connection_has_no_connect_stage(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", "{\"model\":\"m\"}");
+    path_request(&p, "openai-chat", "{\"model\":\"m\"}");
     struct tap_attempt a = {.at = us(120), .number = ++p.n_attempts};
     struct tap_connected c = {.at = us(125), .is_reused = true, .dns_ns = -1, .tcp_ns = -1};
     observe_tap.attempt(p.tap, &a);
@@ -319,12 +305,9 @@ static void whole_bodies(void **state)
         "{\"model\":\"m-2024\",\"choices\":[{\"finish_reason\":\"stop\"}],\"usage\":{"
         "\"prompt_tokens\":1,\"completion_tokens\":2}}";
     for (int form = 0; form < 3; form++) {
-        const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
         struct path p;
         path_open(&p);
-        path_begin(&p, &head);
-        path_plan(&p, "openai-chat", "{\"model\":\"m\"}");
-        path_attempt(&p, 150);
+        path_send(&p, "openai-chat", "{\"model\":\"m\"}");
         struct http1_head answer = {.status = 200,
                                     .framing = form < 2 ? HTTP1_BODY_LENGTH : HTTP1_BODY_CHUNKED,
                                     .content_length = strlen(body)};
@@ -355,8 +338,7 @@ static void multi_choice_gives_no_gap_samples(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, "{\"model\":\"m\",\"stream\":true,\"n\":2}");
+    path_open_stream(&p, "{\"model\":\"m\",\"stream\":true,\"n\":2}");
     path_read(&p, TEXT("a"), 1000);
     path_read(&p, EVENT("{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"}}]}"), 1100);
     path_read(&p, TEXT("c"), 1200);
@@ -400,13 +382,10 @@ static void unknown_paths_are_measured_at_http_level(void **state)
 static void coded_answers_are_not_read(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     int64_t before = stat_sum(STAT_UNOBSERVED_CODED);
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", STREAM_BODY);
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", STREAM_BODY);
     struct http1_head answer = {.status = 200, .framing = HTTP1_BODY_CHUNKED, .n_fields = 2};
     answer.fields[0] = (struct http1_field){SPAN("Content-Type"), SPAN("text/event-stream")};
     answer.fields[1] = (struct http1_field){SPAN("Content-Encoding"), SPAN("gzip")};
@@ -425,8 +404,7 @@ static void an_event_over_the_limit_stops_the_clock(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a"), 1000);
     path_read(&p, "data: ", 1100);
     size_t n = LIMIT_EVENT_BYTES + 100;
@@ -453,12 +431,9 @@ static void an_event_over_the_limit_stops_the_clock(void **state)
 static void a_body_over_the_limit_is_not_read(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", "{\"model\":\"m\"}");
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", "{\"model\":\"m\"}");
     path_head(&p, 200, "application/json", 500);
     size_t n = 1 << 20;
     char *part = malloc(n);
@@ -477,17 +452,13 @@ static void nonsense_is_malformed(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, "data: what\n\ndata: is this\n\n", 600);
     path_end(&p, 700);
     assert_string_equal(p.seen.record.unobserved, "malformed");
     assert_int_equal(p.seen.record.outcome, OUTCOME_TRUNCATED);
 
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", "{\"model\":\"m\"}");
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", "{\"model\":\"m\"}");
     path_head(&p, 200, "text/html", 500);
     path_read(&p, "<html>", 600);
     path_end(&p, 700);
@@ -499,8 +470,7 @@ static void a_stray_event_is_no_reason_to_give_up(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, "data: ping\n\n", 600);
     path_read(&p, TEXT("a"), 700);
     path_read(&p, DONE, 800);
@@ -537,8 +507,7 @@ static void stamps_out_of_order_are_counted(void **state)
     (void)state;
     int64_t before = stat_sum(STAT_STAMP_ORDER_VIOLATIONS);
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a"), 1000);
     path_read(&p, TEXT("b"), 900);
     path_read(&p, DONE, 1100);
@@ -640,8 +609,7 @@ static void a_last_event_that_nothing_closes_counts(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a"), 1000);
     path_read(&p,
               "data: {\"choices\":[{\"delta\":{\"content\":\"b\"},\"finish_reason\":\"stop\"}]}",
@@ -657,8 +625,7 @@ static void bytes_behind_the_end_mark_are_ignored(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a") FINISH("stop") DONE TEXT("late"), 1000);
     path_read(&p, TEXT("later") EVENT("{\"error\":{\"type\":\"x\"}}"), 2000);
     path_end(&p, 3000);
@@ -674,8 +641,7 @@ static void streamed_events_allocate_nothing(void **state)
 {
     (void)state;
     struct path p;
-    path_open(&p);
-    path_stream(&p, STREAM_BODY);
+    path_open_stream(&p, STREAM_BODY);
     path_read(&p, ROLE, 600);
     struct mem_count before = mem_count_total();
     for (int i = 0; i < 500; i++)
@@ -696,11 +662,10 @@ static int try_exchange(void *ctx)
 {
     bool *is_cut = ctx;
     struct path p = {.n_attempts = 0};
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     if (observer_new(&seen_ops, &p.seen, &p.observer) < 0)
         return -ENOMEM;
     int r = -ENOMEM;
-    path_begin(&p, &head);
+    path_begin(&p, &path_post);
     if (p.tap) {
         path_plan(&p, "openai-chat", STREAM_BODY);
         path_attempt(&p, 150);

@@ -121,8 +121,7 @@ static void streams_have_one_outcome(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(streams); i++) {
         struct path p;
-        path_open(&p);
-        path_stream(&p, STREAM_BODY);
+        path_open_stream(&p, STREAM_BODY);
         for (size_t k = 0; k < ARRAY_LEN(streams[i].events) && streams[i].events[k]; k++)
             path_read(&p, streams[i].events[k], 600 + 100 * (int64_t)k);
         if (streams[i].end == TAP_END_COMPLETE)
@@ -160,12 +159,11 @@ static void refusals_have_one_outcome(void **state)
         {TAP_REASON_INTERNAL, OUTCOME_INTERNAL, ""},
         {TAP_REASON_NONE, OUTCOME_INTERNAL, ""},
     };
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         for (int is_planned = 0; is_planned < 2; is_planned++) {
             struct path p;
             path_open(&p);
-            path_begin(&p, &head);
+            path_begin(&p, &path_post);
             if (is_planned)
                 path_plan(&p, "openai-chat", STREAM_BODY);
             path_end_as(&p, TAP_END_REFUSED, rows[i].reason, 500);
@@ -183,10 +181,7 @@ static void http_errors_and_their_type(void **state)
     (void)state;
     struct path p;
     path_open(&p);
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", STREAM_BODY);
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", STREAM_BODY);
     path_head(&p, 429, "application/json", 500);
     path_read(&p, "{\"error\":{\"message\":\"secret\",\"type\":\"rate_limit_error\"}}", 600);
     path_end(&p, 700);
@@ -198,9 +193,7 @@ static void http_errors_and_their_type(void **state)
     assert_int_equal(reason, NO_FIRST_TOKEN_ERROR);
     assert_string_equal(p.seen.record.unobserved, "");
 
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", STREAM_BODY);
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", STREAM_BODY);
     path_head(&p, 502, "text/html", 500);
     path_read(&p, "<html>", 600);
     path_end(&p, 700);
@@ -212,13 +205,10 @@ static void http_errors_and_their_type(void **state)
 static void client_gone_from_a_non_stream(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     for (int has_body = 0; has_body < 2; has_body++) {
         struct path p;
         path_open(&p);
-        path_begin(&p, &head);
-        path_plan(&p, "openai-chat", "{\"model\":\"m\"}");
-        path_attempt(&p, 150);
+        path_send(&p, "openai-chat", "{\"model\":\"m\"}");
         path_head(&p, 200, "application/json", 500);
         if (has_body)
             path_read(&p, "{\"id\":", 600);
@@ -233,12 +223,9 @@ static void client_gone_from_a_non_stream(void **state)
 static void a_body_instead_of_a_stream(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", STREAM_BODY);
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", STREAM_BODY);
     path_head(&p, 200, "application/json", 500);
     path_read(&p, "{\"choices\":[{\"finish_reason\":\"stop\"}]}", 600);
     path_end(&p, 700);
@@ -251,12 +238,9 @@ static void a_body_instead_of_a_stream(void **state)
 static void stream_without_a_content_type(void **state)
 {
     (void)state;
-    const struct http1_head head = {.method = SPAN("POST"), .minor = 1};
     struct path p;
     path_open(&p);
-    path_begin(&p, &head);
-    path_plan(&p, "openai-chat", STREAM_BODY);
-    path_attempt(&p, 150);
+    path_send(&p, "openai-chat", STREAM_BODY);
     path_head(&p, 200, NULL, 500);
     path_read(&p, TEXT("a") DONE, 600);
     path_end(&p, 700);
