@@ -6,6 +6,7 @@ import { Gateway, Sim, sim } from './lib/daemon.mjs';
 import { request, sseChunks } from './lib/http.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import test from './lib/test.mjs';
+import { startUpstream } from './lib/upstream.mjs';
 
 const FAST = { 'ttft-ms': 2, 'itl-ms': 0, tokens: 4 };
 const N_MODELS = 24;
@@ -79,4 +80,38 @@ test('names that need escapes stay one label value', async (t) => {
   const r = await gateway.recordOf(answer);
   assert.equal(r.model, model);
   assert.equal((await gateway.metrics()).value('llm_requests_total', { model }), 1);
+});
+
+test('the stream label says what was answered, and embeddings never stream', async (t) => {
+  const answers = {
+    '/v1/chat/completions': JSON.stringify({
+      model: 'm', choices: [{ index: 0, message: { content: 'x' }, finish_reason: 'stop' }],
+      usage: { prompt_tokens: 3, completion_tokens: 1 },
+    }),
+    '/v1/embeddings': JSON.stringify({
+      model: 'm', data: [{ index: 0, embedding: [0.5] }], usage: { prompt_tokens: 4, total_tokens: 4 },
+    }),
+  };
+  const upstream = await startUpstream(t, async (x) => {
+    await x.complete;
+    const type = x.target === '/v1/embeddings' ? 'text/event-stream' : 'application/json';
+    x.reply(200, answers[x.target], { 'Content-Type': type });
+  });
+  const gateway = await Gateway.start(t, { upstream });
+  for (const [path, body] of Object.entries(answers)) {
+    const answer = await request(gateway.port, path, {
+      json: { model: 'm', stream: true, input: 'x', messages: [{ role: 'user', content: 'x' }] },
+    });
+    assert.equal(answer.body.toString(), body);
+    const r = await gateway.recordOf(answer);
+    assertOutcome(r, 'ok');
+    assert.equal(r.is_stream, false);
+  }
+  const m = await gateway.metrics();
+  for (const endpoint of ['chat_completions', 'embeddings']) {
+    for (const name of ['llm_requests_total', 'llm_e2e_seconds_count']) {
+      assert.equal(m.value(name, { endpoint, stream: 'false' }), 1, `${name} of ${endpoint}`);
+      assert.equal(m.value(name, { endpoint, stream: 'true' }) ?? 0, 0, `${name} of ${endpoint}`);
+    }
+  }
 });

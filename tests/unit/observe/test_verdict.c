@@ -248,6 +248,45 @@ static void stream_without_a_content_type(void **state)
     path_close(&p);
 }
 
+/* The "stream" label of what is measured at the end: what was answered, and what was asked for only
+ * where that failed. Dialects that generate nothing have no streams. */
+static void stream_label_is_of_the_answer(void **state)
+{
+    static const struct {
+        const char *name, *dialect, *body;
+        int status;
+        const char *type;
+        bool is_stream;
+    } rows[] = {
+        {"a stream", "openai-chat", STREAM_BODY, 200, "text/event-stream", true},
+        {"a stream without a type", "openai-chat", STREAM_BODY, 200, NULL, true},
+        {"a body instead of it", "openai-chat", STREAM_BODY, 200, "application/json", false},
+        {"an error instead of it", "openai-chat", STREAM_BODY, 429, "application/json", true},
+        {"a body", "openai-chat", "{\"model\":\"m\"}", 200, "application/json", false},
+        {"a stream instead of it", "openai-chat", "{\"model\":\"m\"}", 200, "text/event-stream",
+         true},
+        {"an error", "openai-chat", "{\"model\":\"m\"}", 500, "application/json", false},
+        {"embeddings", "openai-embeddings", "{\"model\":\"m\"}", 200, "application/json", false},
+        {"embeddings with a stray key", "openai-embeddings", STREAM_BODY, 200, NULL, false},
+        {"embeddings that call themselves a stream", "openai-embeddings", "{\"model\":\"m\"}", 200,
+         "text/event-stream", false},
+        {"both of it", "openai-embeddings", STREAM_BODY, 200, "text/event-stream", false},
+        {"its error", "openai-embeddings", STREAM_BODY, 429, "application/json", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct path p;
+        path_open(&p);
+        path_send(&p, rows[i].dialect, rows[i].body);
+        path_head(&p, rows[i].status, rows[i].type, 500);
+        path_read(&p, "{}", 600);
+        path_end(&p, 700);
+        assert_row(rows[i].name, p.seen.labels.is_stream == rows[i].is_stream);
+        assert_row(rows[i].name, p.seen.record.is_stream == rows[i].is_stream);
+        path_close(&p);
+    }
+}
+
 static void run_stream(struct path *p, int n_events, bool has_usage, int completion)
 {
     path_stream(p, STREAM_BODY);
@@ -366,6 +405,7 @@ int main(void)
         cmocka_unit_test(client_gone_from_a_non_stream),
         cmocka_unit_test(a_body_instead_of_a_stream),
         cmocka_unit_test(stream_without_a_content_type),
+        cmocka_unit_test(stream_label_is_of_the_answer),
         cmocka_unit_test(cut_streams_are_estimated),
         cmocka_unit_test(whole_streams_are_not_estimated),
         cmocka_unit_test(estimates_roll_and_stay_bounded),
