@@ -7,6 +7,7 @@ import OpenAI from 'openai';
 import { cleanup } from './lib/cleanup.mjs';
 import { chatRequest, Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { freePort, RawClient, rawClient, request } from './lib/http.mjs';
+import { BIN } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import { sdk } from './lib/sdk.mjs';
 import test from './lib/test.mjs';
@@ -166,6 +167,13 @@ const notHttp = [
   { name: 'no Host', bytes: 'GET / HTTP/1.1\r\n\r\n', status: 400 },
   { name: 'two Hosts', bytes: 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', status: 400 },
   { name: 'CONNECT', bytes: 'CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n', status: 400 },
+  { name: 'a target without a slash', bytes: 'GET v1/models HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
+  { name: 'a target of a query alone', bytes: 'GET ?q HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
+  { name: 'authority form', bytes: 'GET x:80 HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
+  { name: 'another scheme', bytes: 'GET ftp://x/v1 HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
+  { name: 'a URL without a path', bytes: 'GET http://x?q=/v1 HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
+  { name: 'a control byte in the target', bytes: 'GET /v1\x01 HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
+  { name: 'a byte over 127 in the target', bytes: 'GET /v1\xe4 HTTP/1.1\r\nHost: x\r\n\r\n', status: 400 },
   { name: 'another expectation', bytes: `${POST}Expect: miracles\r\nContent-Length: 2\r\n\r\n{}`, status: 400 },
   { name: 'a bad chunk', bytes: `${POST}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, status: 400 },
   { name: 'a head over 64 KiB', status: 431,
@@ -247,6 +255,27 @@ test('more connections than allowed are turned away, the others stay', async (t)
   await waitFor('a free connection', async () =>
     (await gateway.metrics()).value('inferometer_connections_open', { side: 'client' }) === 1);
   await assertServes(gateway);
+});
+
+test('no more connections than there are descriptors for two each', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, {
+    upstream, command: '/bin/bash', prefix: ['-c', 'ulimit -n 84; exec "$0" "$@"', BIN],
+  });
+  const atMost = (84 - 64) / 2;
+  await gateway.process.printed(new RegExp(`at most ${atMost} connections per worker`), { from: 'stderr' });
+  const clients = [];
+  for (let i = 0; i < atMost + 3; i++) clients.push(await rawClient(t, gateway.port));
+  for (const c of clients.slice(atMost)) await c.end();
+  assert.ok(clients.slice(0, atMost).every((c) => !c.isEnded));
+  assert.equal((await gateway.metrics()).value('inferometer_connections_refused_total'), 3);
+
+  // All that were let in are served, at the same time.
+  const body = JSON.stringify(chatRequest());
+  for (const c of clients.slice(0, atMost))
+    c.send(`${POST}X-Sim-Ttft-Ms: 100\r\nX-Sim-Tokens: 1\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+  for (const c of clients.slice(0, atMost))
+    assert.match(await c.until(/\r\n\r\n\{.*\}\s*$/s), /^HTTP\/1\.1 200 /);
 });
 
 test('models that the engine refuses do not become labels', async (t) => {
