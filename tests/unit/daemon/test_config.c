@@ -9,37 +9,24 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
-#include "daemon/config_build.h"
+#include "config_text.h"
 #include "daemon/config_keys.h"
 #include "harness.h"
 #include "memfail.h"
 
 #define UPSTREAM "upstreams: http://127.0.0.1:8000\n"
 
-static struct err_list errs;
-
 static int load_text(const char *text, struct config **ret)
 {
-    struct config_build b;
-    int r;
-
-    err_list_init(&errs);
-    r = config_build_begin(&b, &errs);
-    if (r < 0)
-        return r;
-    config_build_text(&b, span_cstr(text), "f.yaml");
-    return config_build_finish(&b, true, ret);
+    return load_span(span_cstr(text), true, ret);
 }
 
 static struct config *must_load(const char *text)
 {
     struct config *c = NULL;
+    int r = load_text(text, &c);
 
-    if (load_text(text, &c) != 0) {
-        err_list_print(&errs, stderr);
-        fail_msg("not accepted:\n%s", text);
-    }
-    return c;
+    return must_be_loaded(text, r, c);
 }
 
 /* --- defaults --- */
@@ -538,15 +525,6 @@ static void test_shown_texts(void **state)
 
 /* --- files --- */
 
-static void make_file(char *path, const char *text)
-{
-    int fd = mkstemp(path);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    assert_int_equal(close(fd), 0);
-}
-
 static void test_files(void **state)
 {
     char path[] = "/tmp/test_config_XXXXXX";
@@ -738,7 +716,6 @@ static void test_examples_of_keys(void **state)
         const struct config_key *key = &config_keys[i];
         const char *leaf = config_keys_leaf(key);
         bool is_top = leaf == key->path;
-        struct config_build b;
         struct config *c = NULL;
         struct buf text;
 
@@ -750,10 +727,7 @@ static void test_examples_of_keys(void **state)
             buf_truncate(&text, buf_len(&text) - 1); /* the dot */
         assert_int_equal(
             buf_printf(&text, is_top ? "%s: %s\n" : ": {%s: %s}\n", leaf, key->example), 0);
-        err_list_init(&errs);
-        assert_int_equal(config_build_begin(&b, &errs), 0);
-        config_build_text(&b, buf_span(&text), "f.yaml");
-        assert_row(key->path, config_build_finish(&b, false, &c) == 0);
+        assert_row(key->path, load_span(buf_span(&text), false, &c) == 0);
         assert_int_equal(config_n_set(c), 1);
         config_unref(c);
         buf_done(&text);

@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "config_text.h"
 #include "daemon/config_keys.h"
 #include "harness.h"
 #include "memfail.h"
 
 enum { ARGS_MAX = 30 };
 
-static struct err_list errs;
 static char *line[ARGS_MAX + 2];
 
 /* argv of a command line, separated by blanks; "serve" in front. */
@@ -53,12 +53,9 @@ static int load(const char *text, struct config **ret)
 static struct config *must_load(const char *text)
 {
     struct config *c = NULL;
+    int r = load(text, &c);
 
-    if (load(text, &c) != 0) {
-        err_list_print(&errs, stderr);
-        fail_msg("not accepted: %s", text);
-    }
-    return c;
+    return must_be_loaded(text, r, c);
 }
 
 static void test_flags(void **state)
@@ -92,15 +89,6 @@ static void test_set(void **state)
     assert_string_equal(c->log_file, "");
     assert_int_equal(c->workers, 3); /* the last one holds */
     config_unref(c);
-}
-
-static void make_file(char *path, const char *text)
-{
-    int fd = mkstemp(path);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-    assert_int_equal(close(fd), 0);
 }
 
 /* Flags stand over the file, and replace its lists. A reload reads the file again. */
