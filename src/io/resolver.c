@@ -86,6 +86,8 @@ static void lookup_run(struct lookup *k)
 /* The asking side counts on exactly one answer, so a moment without memory is waited out. */
 static void lookup_answer(struct resolver *r, struct lookup *k)
 {
+    if (atomic_load_explicit(&r->is_closing, memory_order_relaxed))
+        k->answer = (struct resolver_answer){.error = -ECANCELED};
     while (loop_post(k->loop, lookup_deliver, k) < 0) {
         struct timespec pause = {.tv_nsec = 10 * NS_PER_MS};
         if (atomic_load_explicit(&r->is_closing, memory_order_relaxed)) {
@@ -141,7 +143,7 @@ struct resolver *resolver_free(struct resolver *r)
         return NULL;
     atomic_store_explicit(&r->is_closing, true, memory_order_relaxed);
     while ((k = queue_pop(r->queue)) != NULL)
-        mem_free(k);
+        lookup_answer(r, k); /* the asking side frees what it hung on this */
     queue_close(r->queue);
     pthread_join(r->thread, NULL);
     queue_free(r->queue, mem_free);

@@ -17,13 +17,14 @@ struct resolver;
 enum { RESOLVER_ADDRS_MAX = 8 };
 
 struct resolver_answer {
-    int error; /* 0, or -ENOENT (no such name), -EAGAIN (server trouble), -ENOMEM */
+    int error; /* 0, or -ENOENT (no such name), -EAGAIN (server trouble), -ENOMEM, -ECANCELED */
     int n_addrs;
     struct addr addrs[RESOLVER_ADDRS_MAX];
 };
 
 int resolver_new(struct resolver **ret) WARN_UNUSED;
-/* Joins the thread (a lookup under way is waited for); lookups not answered are dropped. */
+/* Joins the thread: a lookup under way is waited for, and those behind it do not begin; all are
+ * answered -ECANCELED. So the loops must be there still, and turn once more afterwards. */
 struct resolver *resolver_free(struct resolver *r);
 
 /* on_answer runs on l's thread; answer is valid during the call. Exactly one call unless an error

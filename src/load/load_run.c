@@ -276,6 +276,8 @@ struct load_run *load_run_free(struct load_run *r)
         loop_turn(r->plan.loop, 0); /* frees what was closed */
     r->plan.pool = http_pool_free(r->plan.pool);
     r->resolver = resolver_free(r->resolver);
+    if (r->plan.loop)
+        loop_turn(r->plan.loop, 0); /* takes the resolver's last answers */
     r->plan.loop = loop_free(r->plan.loop);
     prompt_done(&r->plan.prompt);
     buf_done(&r->plan.head);

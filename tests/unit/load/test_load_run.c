@@ -5,11 +5,13 @@
 #include "load/load_run.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 #include "harness.h"
 #include "http/server.h"
 
@@ -434,6 +436,38 @@ static void test_refused(void **state)
     (void)load_run_free(run);
 }
 
+/* Instead of the library's, which no other test here needs: a name that takes its time. */
+int getaddrinfo(const char *host, const char *service, const struct addrinfo *hints,
+                struct addrinfo **ret)
+{
+    (void)host;
+    (void)service;
+    (void)hints;
+    *ret = NULL;
+    usleep(200000);
+    return EAI_AGAIN;
+}
+
+/* A run may be over while its name is still looked up; that answer must not be lost track of. */
+static void test_over_before_the_name_is_known(void **state)
+{
+    struct stub none = {.fd = -1};
+    int64_t n_live = mem_live_blocks();
+    struct load_run *run = NULL;
+    struct load_config c;
+    struct err e;
+    (void)state;
+    c = config_for(&none);
+    (void)strcpy(c.host, "slow.test");
+    c.n_requests = 2;
+    c.timeout_ns = 30 * NS_PER_MS;
+    assert_int_equal(load_run_new(&c, &run, &e), 0);
+    load_run_go(run);
+    assert_int_equal(load_run_tally(run)->n_outcomes[OUTCOME_TIMEOUT], 2);
+    assert_null(load_run_free(run));
+    assert_int_equal(mem_live_blocks(), n_live);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_stale_connections),
         cmocka_unit_test(test_interrupt),
         cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_over_before_the_name_is_known),
     };
     return cmocka_run_group_tests_name("load/load_run", tests, NULL, NULL);
 }
