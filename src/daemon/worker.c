@@ -73,11 +73,14 @@ int worker_start(struct worker *w)
 
 void worker_stop(struct worker *w)
 {
-    if (!w->is_running)
-        return;
-    loop_stop(w->loop);
-    pthread_join(w->thread, NULL);
-    w->is_running = false;
+    if (w->is_running) {
+        loop_stop(w->loop);
+        pthread_join(w->thread, NULL);
+        w->is_running = false;
+    }
+    if (w->gateway)
+        loop_turn(w->loop, 0); /* what was posted last still runs; it may still ask for names */
+    w->gateway = gateway_free(w->gateway);
 }
 
 struct worker *worker_free(struct worker *w)
@@ -85,9 +88,8 @@ struct worker *worker_free(struct worker *w)
     if (!w)
         return NULL;
     worker_stop(w);
-    if (w->gateway)
-        loop_turn(w->loop, 0); /* what was posted last still runs */
-    gateway_free(w->gateway);
+    if (w->loop)
+        loop_turn(w->loop, 0); /* the resolver's last answers: nobody is left who asked */
     policy_free(w->policy);
     observer_free(w->observer);
     sink_done(&w->sink);

@@ -43,12 +43,13 @@ int worker_post_config(struct worker *w, struct gateway_config *config,
 int worker_post_drain(struct worker *w) WARN_UNUSED;
 bool worker_is_drained(const struct worker *w);
 
-/* Stops and joins the thread; afterwards nothing of it uses what is shared. */
+/* Stops and joins the thread and ends what is still open; afterwards nothing of it uses what is
+ * shared, and the worker only waits for what was asked of the resolver. */
 void worker_stop(struct worker *w);
 
 /*
- * Ends what is still open and frees. All workers have been stopped and the resolver is gone (it
- * posts answers to their loops). NULL is allowed; returns NULL.
+ * Frees. All workers have been stopped and the resolver is gone (it posts answers to their loops).
+ * NULL is allowed; returns NULL.
  */
 struct worker *worker_free(struct worker *w);
 
