@@ -1,6 +1,7 @@
 # module_libraries(): reads src/LAYERS and creates the libraries.
 # Every module is compiled with MODULE_NAME (log prefix) and MODULE_ID (allocation counters, base/mem.h).
 set(MODULE_VENDOR_base m)
+set(MODULE_VENDOR_coding z brotlidec zstd)
 set(MODULE_VENDOR_export z protobuf-c)
 set(MODULE_VENDOR_sim z)
 set(MODULE_VENDOR_daemon yaml)

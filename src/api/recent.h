@@ -14,7 +14,7 @@
 #include "base/jsonw.h"
 #include "base/span.h"
 
-enum { RECENT_LINE_MAX = 16384 };
+enum { RECENT_LINE_MAX = 48 * 1024 };
 
 struct recent;
 

@@ -31,6 +31,11 @@
 
 /* One SSE or NDJSON event held for parsing; a larger one is passed on and not observed. */
 #define LIMIT_EVENT_BYTES (4 * MIB)
+/* Decoding a copy of a content-coded answer ends, and with it the observation, beyond these: bytes
+ * in all, and times what came in once there are enough to judge. */
+#define LIMIT_DECODED_BYTES      (256 * MIB)
+#define LIMIT_DECODED_RATIO      200
+#define LIMIT_DECODED_FREE_BYTES (1 * MIB)
 /* A partial event held back while our own usage chunk may still have to be removed. */
 #define LIMIT_HELD_EVENT_BYTES (64 * KIB)
 /* Non-stream answer kept whole for reading usage; a larger one is passed on and not read. */

@@ -76,6 +76,7 @@ struct config {
     int64_t drain_timeout_ns;
 
     bool usage_inject;          /* ask upstreams for usage where the client did not */
+    uint64_t timeline_every;    /* every n-th stream's timeline is kept; 0: none */
     struct config_texts models; /* label values from the start */
     struct config_bounds bounds;
     uint64_t max_label_values; /* per label */

@@ -109,6 +109,17 @@ const struct config_key config_keys[] = {
                 "answer to that again. Without it, such streams have no token counts.",
     },
     {
+        .path = "timeline.every",
+        .type = &config_type_count,
+        .def = "100",
+        .max = 1000000000,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(timeline_every),
+        .help =
+            "Keep when each part of the answer arrived (`timeline` in the request log) for every "
+            "n-th stream, beside those that were slow or failed; 1 for all, 0 for those only.",
+    },
+    {
         .path = "limits.request_window",
         .type = &config_type_bytes,
         .def = "1MiB",

@@ -159,6 +159,11 @@ static int shared_open(struct daemon *d, struct err *reterr)
     return log_open(d, reterr);
 }
 
+static struct observer_config observer_config_of(const struct config *config)
+{
+    return (struct observer_config){.timeline_every = (uint32_t)config->timeline_every};
+}
+
 static int workers_start(struct daemon *d, struct err *reterr)
 {
     struct worker_shared shared = {.gateway_config = d->gateway_config,
@@ -167,6 +172,7 @@ static int workers_start(struct daemon *d, struct err *reterr)
                                    .admission = d->admission,
                                    .metrics = d->metrics,
                                    .log = d->log,
+                                   .observer = observer_config_of(d->config),
                                    .listen_fds = d->listen_fds,
                                    .n_listen_fds = d->n_listeners};
     size_t n = (size_t)d->config->workers;
@@ -300,8 +306,10 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
         if (r < 0)
             err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
     }
+    struct worker_settings settings = {.inject_usage = config->usage_inject,
+                                       .observer = observer_config_of(config)};
     for (size_t i = 0; r == 0 && i < d->n_workers; i++) {
-        r = worker_post_config(d->workers[i], gateway, config->usage_inject);
+        r = worker_post_config(d->workers[i], gateway, &settings);
         if (r < 0)
             err_set(reterr, r, "could not tell worker %zu: %s", i, err_str(r));
     }

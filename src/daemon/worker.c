@@ -31,7 +31,7 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
     if (r == 0)
         r = sink_init(&w->sink, shared->metrics, shared->log);
     if (r == 0)
-        r = observer_new(&sink_to_metrics_and_log, &w->sink, &w->observer);
+        r = observer_new(&shared->observer, &sink_to_metrics_and_log, &w->sink, &w->observer);
     if (r == 0)
         r = policy_new(shared->policy_config, &w->policy);
     if (r < 0)
@@ -103,7 +103,7 @@ struct worker *worker_free(struct worker *w)
 struct config_message {
     struct worker *worker;
     struct gateway_config *config;
-    bool inject_usage;
+    struct worker_settings settings;
 };
 
 static void config_message_run(void *arg)
@@ -111,12 +111,14 @@ static void config_message_run(void *arg)
     struct config_message *m = arg;
 
     gateway_config_set(m->worker->gateway, m->config);
-    policy_reload(m->worker->policy, m->inject_usage);
+    policy_reload(m->worker->policy, m->settings.inject_usage);
+    observer_reload(m->worker->observer, &m->settings.observer);
     gateway_config_unref(m->config);
     mem_free(m);
 }
 
-int worker_post_config(struct worker *w, struct gateway_config *config, bool inject_usage)
+int worker_post_config(struct worker *w, struct gateway_config *config,
+                       const struct worker_settings *settings)
 {
     struct config_message *m = mem_alloc(sizeof(*m));
     int r;
@@ -124,7 +126,7 @@ int worker_post_config(struct worker *w, struct gateway_config *config, bool inj
     if (!m)
         return -ENOMEM;
     *m = (struct config_message){
-        .worker = w, .config = gateway_config_ref(config), .inject_usage = inject_usage};
+        .worker = w, .config = gateway_config_ref(config), .settings = *settings};
     r = loop_post(w->loop, config_message_run, m);
     if (r < 0) {
         gateway_config_unref(m->config);

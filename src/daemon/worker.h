@@ -16,6 +16,7 @@
 #include "export/jsonlog.h"
 #include "gateway/gateway.h"
 #include "metrics/metrics.h"
+#include "observe/observe.h"
 #include "policy/policy.h"
 
 struct worker;
@@ -28,8 +29,15 @@ struct worker_shared {
     struct admission **admission;
     struct metrics *metrics;
     struct jsonlog *log; /* NULL: none */
+    struct observer_config observer;
     const int *listen_fds;
     size_t n_listen_fds;
+};
+
+/* What may change while it runs, beside the gateway's configuration. */
+struct worker_settings {
+    bool inject_usage;
+    struct observer_config observer;
 };
 
 int worker_new(const struct worker_shared *shared, struct worker **ret) WARN_UNUSED;
@@ -37,7 +45,7 @@ int worker_start(struct worker *w) WARN_UNUSED; /* starts the thread */
 
 /* New exchanges use this configuration. -ENOMEM. */
 int worker_post_config(struct worker *w, struct gateway_config *config,
-                       bool inject_usage) WARN_UNUSED;
+                       const struct worker_settings *settings) WARN_UNUSED;
 
 /* Stops accepting; worker_is_drained tells when no exchange is left. -ENOMEM. */
 int worker_post_drain(struct worker *w) WARN_UNUSED;

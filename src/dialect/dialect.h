@@ -220,6 +220,9 @@ bool dialect_is_stream(const struct dialect *d, struct span media_type, bool is_
 struct dialect_tokens dialect_normalise(const struct dialect *d, const struct usage *raw,
                                         bool *ret_is_anomalous);
 
+/* Tokens generated so far, reasoning included, as reported; -1: not told. */
+int64_t usage_generated(const struct dialect *d, const struct usage *raw);
+
 /* By name, for replay; NULL when unknown. */
 const struct dialect *dialect_by_name(struct span name);
 const struct dialect *dialect_at(size_t i); /* NULL behind the last */

@@ -78,6 +78,14 @@ static bool is_reasoning_beside(const struct dialect_tokens *t, int64_t total, b
     return true;
 }
 
+int64_t usage_generated(const struct dialect *d, const struct usage *raw)
+{
+    if (raw->completion < 0)
+        return -1;
+    return d->is_reasoning_beside_completion ? sum(raw->completion, sum_known(raw->reasoning, 0))
+                                             : raw->completion;
+}
+
 struct dialect_tokens dialect_normalise(const struct dialect *d, const struct usage *raw,
                                         bool *ret_is_anomalous)
 {

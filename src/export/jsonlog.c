@@ -405,12 +405,16 @@ struct jsonlog *jsonlog_free(struct jsonlog *log)
 
 void jsonlog_push(struct jsonlog *log, const struct record *r)
 {
-    struct record *copy = mem_alloc(sizeof(*copy));
+    struct record *copy = mem_alloc(sizeof(*copy) + r->timeline.n);
     if (!copy) {
         stat_inc(STAT_DROP_NO_MEMORY);
         return;
     }
     *copy = *r;
+    char *timeline = (char *)(copy + 1);
+    if (r->timeline.n > 0)
+        memcpy(timeline, r->timeline.p, r->timeline.n);
+    copy->timeline.p = timeline;
     stat_inc(STAT_RECORDS_QUEUED); /* before the writer can see it */
     if (queue_push(log->queue, copy) < 0) {
         stat_add(STAT_RECORDS_QUEUED, -1);

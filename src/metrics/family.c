@@ -82,6 +82,11 @@ static const char *stage_value(int i)
     return stage_name((enum stage)i);
 }
 
+static const char *engine_stage_value(int i)
+{
+    return engine_stage_name((enum engine_stage)i);
+}
+
 static const char *token_type_value(int i)
 {
     static const char *const names[TOKEN_TYPE_COUNT_] = {
@@ -449,6 +454,20 @@ const struct family family_table[METRIC_COUNT_] = {
             .type = FAMILY_HISTOGRAM,
             .scope = SCOPE_PROCESS,
             .enums = {{"stage", STAGE_COUNT_, stage_value}},
+            .recorded = AT_END,
+            .hist_unit = HIST_NS,
+            .default_bounds = stage_bounds,
+            .n_default_bounds = ARRAY_LEN(stage_bounds),
+        },
+    [METRIC_ENGINE_STAGE] =
+        {
+            .name = "llm_engine_stage_seconds",
+            .help = "What engines tell about their own time for a request: queue, load, prefill, "
+                    "decode, total; unattributed is what is left of upstream TTFT.",
+            .unit = "seconds",
+            .type = FAMILY_HISTOGRAM,
+            .scope = SCOPE_BACKEND,
+            .enums = {{"stage", ENGINE_STAGE_COUNT_, engine_stage_value}},
             .recorded = AT_END,
             .hist_unit = HIST_NS,
             .default_bounds = stage_bounds,

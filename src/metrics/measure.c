@@ -181,6 +181,14 @@ static void record_stages(struct metrics_series_set *set, const struct record *r
         record(set, METRIC_OVERHEAD, OVERHEAD_REQUEST, r->overhead_request_ns);
 }
 
+static void record_engine(struct metrics_series_set *set, const struct record *r)
+{
+    for (int i = 0; i < ENGINE_STAGE_COUNT_; i++) {
+        if (r->engine_ns[i] >= 0)
+            record(set, METRIC_ENGINE_STAGE, i, r->engine_ns[i]);
+    }
+}
+
 /* What a stream that generates has beside its tokens. */
 static void record_stream(struct metrics_series_set *set, const struct record *r)
 {
@@ -249,6 +257,7 @@ void metrics_record_done(struct metrics_series_set *set, const struct record *r)
     }
     record_result(set, r);
     record_stages(set, r);
+    record_engine(set, r);
     if (record_is_generating_stream(r))
         record_stream(set, r);
     record_tokens(set, r);

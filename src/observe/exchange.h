@@ -11,8 +11,10 @@
 #include "base/buf.h"
 #include "base/list.h"
 #include "base/stat.h"
+#include "coding/coding.h"
 #include "dialect/dialect.h"
 #include "observe/observe.h"
+#include "observe/slow.h"
 #include "timing/timing.h"
 #include "wire/events.h"
 
@@ -45,6 +47,7 @@ struct tap {
     uint64_t length_left; /* of a body with Content-Length, else UINT64_MAX */
     mono_t t_last_read;
     mono_t t_unforwarded; /* stamp of the last read if it brought output, until it was forwarded */
+    struct decoder *decoder; /* of a content-coded answer */
     struct events events;
     struct buf body;
     bool has_told_first_token; /* once per exchange, whatever the attempts */
@@ -60,6 +63,8 @@ struct tap {
     struct record rec;
     struct dialect_answer answer;
     struct timing timing;
+    struct timeline timeline;
+    char timeline_room[TIMELINE_BYTES];
 };
 
 enum { ESTIMATE_SLOTS = 64, SPARE_MAX = 256 };
@@ -84,8 +89,11 @@ double estimates_get(const struct estimates *e, const char *model);
 struct observer {
     const struct sink_ops *ops;
     void *sink;
+    struct observer_config config;
     struct estimates estimates;
-    struct list spare; /* taps to use again */
+    struct slow slow;
+    uint64_t n_sampled_of; /* streams since the last sample */
+    struct list spare;     /* taps to use again */
     size_t n_spare;
     pthread_mutex_t lock; /* guards open, and names in the taps that are in it */
     struct list open;

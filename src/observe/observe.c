@@ -248,6 +248,17 @@ static void fill_tokens(struct tap *t)
         estimate_usage(t);
 }
 
+static void fill_engine(struct tap *t)
+{
+    const struct engine_times *told = &t->answer.engine;
+    int64_t *ns = t->rec.engine_ns;
+    ns[ENGINE_QUEUE] = told->queue_ns;
+    ns[ENGINE_LOAD] = told->load_ns;
+    ns[ENGINE_PREFILL] = told->prefill_ns;
+    ns[ENGINE_DECODE] = told->decode_ns;
+    ns[ENGINE_TOTAL] = told->total_ns;
+}
+
 static void fill_names(struct tap *t)
 {
     struct record *r = &t->rec;
@@ -297,6 +308,32 @@ static void fill_timing(struct tap *t)
         estimates_update(&t->observer->estimates, r->model_requested, r->timing.tokens_per_event);
 }
 
+/* Every n-th stream of this worker. */
+static bool is_sample(struct observer *o)
+{
+    if (o->config.timeline_every == 0 || ++o->n_sampled_of < o->config.timeline_every)
+        return false;
+    o->n_sampled_of = 0;
+    return true;
+}
+
+/* Slow, failed and sampled streams keep their timeline; a failure of the client's counts, too. */
+static void fill_timeline(struct tap *t, mono_t now)
+{
+    struct record *r = &t->rec;
+    if (!t->dialect || !t->dialect->is_generating)
+        return;
+    if (r->outcome == OUTCOME_OK &&
+        slow_judge(&t->observer->slow, r->model_requested, r->ttft_ns, r->e2e_ns, now))
+        r->flags |= RECORD_SLOW;
+    bool is_kept = r->outcome != OUTCOME_OK || (r->flags & RECORD_SLOW) != 0;
+    if (!r->is_stream || t->is_timing_off || !(is_sample(t->observer) || is_kept))
+        return;
+    r->timeline = timeline_bytes(&t->timeline);
+    if (t->timeline.stride > 1)
+        r->flags |= RECORD_TIMELINE_THINNED;
+}
+
 /* What was followed but never made sense is not measured either. */
 static void check_malformed(struct tap *t)
 {
@@ -344,9 +381,11 @@ static void fill_record(struct tap *t, const struct tap_finish *f)
     check_malformed(t);
     fill_names(t);
     fill_tokens(t);
+    fill_engine(t);
     fill_timing(t);
     if (record_derive(r) > 0)
         stat_inc(STAT_STAMP_ORDER_VIOLATIONS);
+    fill_timeline(t, f->at);
     count_coverage(r);
 }
 

@@ -21,8 +21,16 @@
 
 struct observer;
 
+struct observer_config {
+    uint32_t
+        timeline_every; /* keep every n-th stream's timeline, beside slow and failed ones; 0: no */
+};
+
 /* sink and ops outlive the observer. -ENOMEM. */
-int observer_new(const struct sink_ops *ops, void *sink, struct observer **ret) WARN_UNUSED;
+int observer_new(const struct observer_config *config, const struct sink_ops *ops, void *sink,
+                 struct observer **ret) WARN_UNUSED;
+/* On the worker's thread. */
+void observer_reload(struct observer *o, const struct observer_config *config);
 struct observer *observer_free(struct observer *o);
 
 /* The tap implementation; its watcher argument is the struct observer. */

@@ -11,11 +11,13 @@
 #include "base/mem.h"
 #include "observe/exchange.h"
 
-int observer_new(const struct sink_ops *ops, void *sink, struct observer **ret)
+int observer_new(const struct observer_config *config, const struct sink_ops *ops, void *sink,
+                 struct observer **ret)
 {
     struct observer *o = mem_zalloc(1, sizeof(*o));
     if (!o)
         return -ENOMEM;
+    o->config = *config;
     o->ops = ops;
     o->sink = sink;
     list_init(&o->spare);
@@ -28,6 +30,11 @@ int observer_new(const struct sink_ops *ops, void *sink, struct observer **ret)
     return 0;
 }
 
+void observer_reload(struct observer *o, const struct observer_config *config)
+{
+    o->config = *config;
+}
+
 struct observer *observer_free(struct observer *o)
 {
     if (!o)
@@ -38,6 +45,7 @@ struct observer *observer_free(struct observer *o)
         list_remove(&t->link);
         mem_free(t);
     }
+    slow_done(&o->slow);
     (void)pthread_mutex_destroy(&o->lock); /* not locked: nothing can fail */
     mem_free(o);
     return NULL;

@@ -32,6 +32,7 @@ void observe_give_up(struct tap *t, const char *reason, enum stat_id stat)
 
 void reading_free(struct tap *t)
 {
+    t->decoder = decoder_free(t->decoder);
     events_done(&t->events);
     buf_done(&t->body);
 }
@@ -43,6 +44,7 @@ void reading_reset(struct tap *t)
     buf_init(&t->body, LIMIT_ANSWER_BYTES);
     dialect_answer_init(&t->answer);
     timing_init(&t->timing);
+    timeline_init(&t->timeline, t->timeline_room);
     t->reading = READING_NOTHING;
     t->is_followed = false;
     t->is_timing_off = false;
@@ -72,10 +74,19 @@ static struct span media_type(const struct http1_head *head)
     return span_trim((struct span){value.p, span_find_char(value, ';')});
 }
 
-static bool is_coded(const struct http1_head *head)
+/* Answers that come coded, although identity was asked for, are decoded beside their way to the
+ * client. false: this one cannot be read. */
+static bool begin_decoding(struct tap *t, const struct http1_head *head)
 {
-    struct span coding = http1_field_value(head, SPAN("content-encoding"));
-    return coding.n > 0 && !span_eq_nocase(coding, SPAN("identity"));
+    enum coding coding = coding_of(http1_field_value(head, SPAN("content-encoding")));
+    if (coding == CODING_IDENTITY)
+        return true;
+    if (coding == CODING_OTHER)
+        observe_give_up(t, "content_coded", STAT_UNOBSERVED_CODED);
+    else if (decoder_new(coding, &t->decoder) < 0)
+        observe_give_up(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
+    t->length_left = LENGTH_UNKNOWN; /* it counts coded bytes */
+    return t->decoder != NULL;
 }
 
 /* At HTTP level there is nothing but the media type to go by. */
@@ -105,10 +116,8 @@ void reading_head(struct tap *t, const struct http1_head *head, struct stamp at)
         r->is_stream = t->labels.is_stream = is_stream;
     if (!t->dialect || head->framing == HTTP1_BODY_NONE)
         return;
-    if (is_coded(head)) {
-        observe_give_up(t, "content_coded", STAT_UNOBSERVED_CODED);
+    if (!begin_decoding(t, head))
         return;
-    }
     t->reading = is_stream ? READING_EVENTS : READING_BODY;
     if (framing != FRAMING_SSE)
         events_init(&t->events, framing, LIMIT_EVENT_BYTES);
@@ -168,23 +177,49 @@ void reading_resumed(struct tap *t, mono_t at)
     t->pause_to = at;
 }
 
+/* Tokens that the engine generated since it last told; -1: this event tells nothing about it. */
+static int64_t tokens_since(const struct tap *t, int64_t n_before)
+{
+    int64_t n = usage_generated(t->dialect, &t->answer.usage);
+    int64_t since = n - (n_before > 0 ? n_before : 0);
+    return n >= 0 && since >= 0 ? since : -1;
+}
+
+static void time_event(struct tap *t, const struct token_event *said, mono_t at, int64_t n_tokens)
+{
+    bool is_paused = is_pause_between(t, t->timing.t_last_token, at);
+    uint32_t n_arrivals = t->timing.n_arrivals;
+    struct timing_step step =
+        timing_event_counted(&t->timing, at, said->kinds, is_paused, n_tokens);
+    if (said->kinds == 0)
+        return;
+    timeline_add(&t->timeline, mono_diff(t->timing.t_last_token, t->rec.t_request),
+                 t->timing.n_arrivals == n_arrivals, n_tokens);
+    if (at.ns >= t->pause_to.ns)
+        t->pause_from = t->pause_to = MONO_NONE; /* no later gap can overlap it */
+    tell(t, &step);
+}
+
 static void on_event(struct tap *t, const struct event *ev, mono_t at)
 {
     struct token_event said;
+    int64_t n_before = usage_generated(t->dialect, &t->answer.usage);
     t->dialect->event(&t->answer, ev->name, ev->data, &said);
-    if (!t->is_timing_off) {
-        bool is_paused = is_pause_between(t, t->timing.t_last_token, at);
-        struct timing_step step = timing_event(&t->timing, at, said.kinds, is_paused);
-        if (said.kinds != 0) {
-            if (at.ns >= t->pause_to.ns)
-                t->pause_from = t->pause_to = MONO_NONE; /* no later gap can overlap it */
-            tell(t, &step);
-        }
-    }
+    if (!t->is_timing_off)
+        time_event(t, &said, at, said.has_usage ? tokens_since(t, n_before) : -1);
     if (said.is_end) {
         t->rec.t_end_event = mono_max(at, t->timing.t_last_event);
         t->reading = READING_DONE;
     }
+}
+
+/* Nothing of this answer can be read from here on. */
+static void stop_reading(struct tap *t, const char *reason, enum stat_id stat)
+{
+    buf_done(&t->body);
+    t->reading = READING_NOTHING;
+    t->is_followed = false;
+    observe_give_up(t, reason, stat);
 }
 
 static void read_events(struct tap *t, struct span bytes, mono_t at)
@@ -202,9 +237,7 @@ static void read_events(struct tap *t, struct span bytes, mono_t at)
             observe_give_up(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
             break;
         case EVENT_NO_MEMORY:
-            t->reading = READING_NOTHING;
-            t->is_followed = false;
-            observe_give_up(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
+            stop_reading(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
             break;
         case EVENT_MORE:
             return;
@@ -213,14 +246,6 @@ static void read_events(struct tap *t, struct span bytes, mono_t at)
 }
 
 /* --- whole bodies --- */
-
-static void stop_body(struct tap *t, const char *reason, enum stat_id stat)
-{
-    buf_done(&t->body);
-    t->reading = READING_NOTHING;
-    t->is_followed = false;
-    observe_give_up(t, reason, stat);
-}
 
 static void read_body(struct tap *t, struct span bytes)
 {
@@ -231,9 +256,48 @@ static void read_body(struct tap *t, struct span bytes)
         return;
     }
     if (buf_len(&t->body) + bytes.n > LIMIT_ANSWER_BYTES)
-        stop_body(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
+        stop_reading(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
     else if (buf_append(&t->body, bytes) < 0)
-        stop_body(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
+        stop_reading(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
+}
+
+/* Bytes of the body, decoded, at the stamp of the read that brought them. */
+static void read_bytes(struct tap *t, struct span bytes)
+{
+    mono_t at = t->t_last_read;
+    if (t->reading == READING_EVENTS) {
+        uint32_t n_before = t->timing.n_output_events;
+        /* What arrived while reading was paused waited for the client, not for us. */
+        bool was_paused = is_pause_between(t, at, at);
+        read_events(t, bytes, at);
+        if (t->timing.n_output_events != n_before && !was_paused)
+            t->t_unforwarded = at;
+    } else if (t->reading == READING_BODY) {
+        read_body(t, bytes);
+    }
+}
+
+static void on_decoded(void *arg, struct span bytes)
+{
+    read_bytes(arg, bytes);
+}
+
+static void read_coded(struct tap *t, struct span bytes)
+{
+    switch (decoder_feed(t->decoder, bytes, on_decoded, t)) {
+    case DECODE_MORE:
+    case DECODE_END:
+        return;
+    case DECODE_MALFORMED:
+        stop_reading(t, "content_coded", STAT_UNOBSERVED_CODED);
+        break;
+    case DECODE_TOO_LARGE:
+        stop_reading(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
+        break;
+    case DECODE_NO_MEMORY:
+        stop_reading(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
+        break;
+    }
 }
 
 void reading_body(struct tap *t, struct span bytes, struct stamp at)
@@ -247,16 +311,12 @@ void reading_body(struct tap *t, struct span bytes, struct stamp at)
     t->t_last_read = at.at;
     if (t->length_left != LENGTH_UNKNOWN)
         t->length_left -= bytes.n < t->length_left ? bytes.n : t->length_left;
-    if (t->reading == READING_EVENTS) {
-        uint32_t n_before = t->timing.n_output_events;
-        /* What arrived while reading was paused waited for the client, not for us. */
-        bool was_paused = is_pause_between(t, at.at, at.at);
-        read_events(t, bytes, at.at);
-        if (t->timing.n_output_events != n_before && !was_paused)
-            t->t_unforwarded = at.at;
-    } else if (t->reading == READING_BODY) {
-        read_body(t, bytes);
-    }
+    if (t->reading == READING_NOTHING || t->reading == READING_DONE)
+        return;
+    if (t->decoder)
+        read_coded(t, bytes);
+    else
+        read_bytes(t, bytes);
 }
 
 void reading_end(struct tap *t, mono_t at)

@@ -67,7 +67,7 @@ static struct verdict verdict_of(const struct tap *t, const struct tap_finish *f
 {
     if (f->end == TAP_END_REFUSED)
         return of_reason(f->reason);
-    if (f->end == TAP_END_COMPLETE || t->answer.has_done_marker)
+    if (f->end == TAP_END_COMPLETE || t->answer.has_end_mark)
         return of_complete(t);
     if (t->answer.has_error && t->rec.upstream_status < 400)
         return (struct verdict){OUTCOME_STREAM_ERROR, t->answer.error};

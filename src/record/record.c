@@ -69,6 +69,16 @@ const char *stage_name(enum stage s)
     return name_at(names, STAGE_COUNT_, (int)s);
 }
 
+const char *engine_stage_name(enum engine_stage s)
+{
+    static const char *const names[ENGINE_STAGE_COUNT_] = {
+        [ENGINE_QUEUE] = "queue",     [ENGINE_LOAD] = "load",
+        [ENGINE_PREFILL] = "prefill", [ENGINE_DECODE] = "decode",
+        [ENGINE_TOTAL] = "total",     [ENGINE_UNATTRIBUTED] = "unattributed",
+    };
+    return name_at(names, ENGINE_STAGE_COUNT_, (int)s);
+}
+
 const char *stamp_source_name(enum stamp_source s)
 {
     static const char *const names[] = {"none", "kernel", "clock", "mixed"};
@@ -84,9 +94,24 @@ const char *usage_source_name(enum usage_source s)
 const char *record_flag_name(int bit)
 {
     static const char *const names[RECORD_FLAG_BITS] = {
-        "coalesced",      "early_response", "client_limited", "multi_choice",     "window_exceeded",
-        "usage_injected", "usage_anomaly",  "stalled",        "is_retry",         "pipelined",
-        "model_mismatch", "clock_stepped",  "http_1_0",       "reasoning_hidden", "estimated",
+        "coalesced",
+        "early_response",
+        "client_limited",
+        "multi_choice",
+        "window_exceeded",
+        "usage_injected",
+        "usage_anomaly",
+        "stalled",
+        "is_retry",
+        "pipelined",
+        "model_mismatch",
+        "clock_stepped",
+        "http_1_0",
+        "reasoning_hidden",
+        "estimated",
+        "engine_times_odd",
+        "slow",
+        "timeline_thinned",
     };
     return name_at(names, RECORD_FLAG_BITS, bit);
 }
@@ -106,6 +131,7 @@ static void clear_derived(struct record *r)
         r->stage_ns[i] = -1;
     r->queue_ns = r->ttfb_ns = r->ttfe_ns = r->ttft_ns = r->ttfa_ns = -1;
     r->upstream_ttft_ns = r->e2e_ns = r->total_ns = r->overhead_request_ns = -1;
+    r->engine_ns[ENGINE_UNATTRIBUTED] = -1;
 }
 
 void record_init(struct record *r)
@@ -118,6 +144,8 @@ void record_init(struct record *r)
     r->cache_write_tokens = r->reasoning_tokens = r->max_tokens = -1;
     r->raw_prompt_tokens = r->raw_completion_tokens = r->raw_cached_tokens = RECORD_UNTOLD;
     r->raw_cache_write_tokens = r->raw_reasoning_tokens = RECORD_UNTOLD;
+    for (int i = 0; i < ENGINE_STAGE_COUNT_; i++)
+        r->engine_ns[i] = -1;
     timing_summary_init(&r->timing, TPOT_NOT_STREAM);
     clear_derived(r);
 }
@@ -276,6 +304,20 @@ static int64_t overhead_ns(const struct record *r)
     return (plan_ns > 0 ? plan_ns : 0) + (send_ns > 0 ? send_ns : 0);
 }
 
+/* Only where the engine tells both of its stages for this request. */
+static void derive_unattributed(struct record *r)
+{
+    int64_t queue_ns = r->engine_ns[ENGINE_QUEUE];
+    int64_t prefill_ns = r->engine_ns[ENGINE_PREFILL];
+    if (r->upstream_ttft_ns < 0 || queue_ns < 0 || prefill_ns < 0)
+        return;
+    int64_t rest_ns = r->upstream_ttft_ns - queue_ns - prefill_ns; /* each below 2^62 */
+    if (rest_ns >= 0)
+        r->engine_ns[ENGINE_UNATTRIBUTED] = rest_ns;
+    else
+        r->flags |= RECORD_ENGINE_TIMES_ODD;
+}
+
 int record_derive(struct record *r)
 {
     clear_derived(r);
@@ -298,5 +340,6 @@ int record_derive(struct record *r)
     mono_t done = r->is_stream && mono_is_set(r->t_end_event) ? r->t_end_event : r->t_done;
     r->e2e_ns = duration(done, r->t_request);
     r->overhead_request_ns = overhead_ns(r);
+    derive_unattributed(r);
     return n_clamped;
 }

@@ -21,6 +21,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/span.h"
+#include "timing/timeline.h"
 #include "timing/timing.h"
 
 /* Exactly one per request (definitions: "Outcome"). */
@@ -81,6 +82,18 @@ enum usage_source { USAGE_SOURCE_NONE, USAGE_SOURCE_ENGINE, USAGE_SOURCE_ESTIMAT
 const char *stamp_source_name(enum stamp_source s);
 const char *usage_source_name(enum usage_source s);
 
+/* What an engine tells about its own time (definitions: "unattributed" is what is left of it). */
+enum engine_stage {
+    ENGINE_QUEUE,   /* until it was scheduled */
+    ENGINE_LOAD,    /* loading the model */
+    ENGINE_PREFILL, /* scheduled, until the first token */
+    ENGINE_DECODE,  /* first token to last */
+    ENGINE_TOTAL,
+    ENGINE_UNATTRIBUTED, /* upstream_ttft - (queue + prefill): network, HTTP, tokenising */
+    ENGINE_STAGE_COUNT_,
+};
+const char *engine_stage_name(enum engine_stage s);
+
 /* Bits of record.flags; written as a JSON array of record_flag_name. */
 enum record_flag {
     RECORD_COALESCED = 1u << 0,      /* events shared a read */
@@ -98,8 +111,11 @@ enum record_flag {
     RECORD_HTTP_1_0 = 1u << 12,
     RECORD_REASONING_HIDDEN = 1u << 13,
     RECORD_ESTIMATED = 1u << 14,
+    RECORD_ENGINE_TIMES_ODD = 1u << 15, /* the engine tells more time than passed */
+    RECORD_SLOW = 1u << 16,             /* above the p95 of its model's last ten minutes */
+    RECORD_TIMELINE_THINNED = 1u << 17, /* an entry of the timeline stands for several arrivals */
 };
-enum { RECORD_FLAG_BITS = 15 };
+enum { RECORD_FLAG_BITS = 18 };
 const char *record_flag_name(int bit);        /* 0 .. RECORD_FLAG_BITS - 1 */
 const char *record_output_kind_name(int bit); /* bit of enum output_kind */
 
@@ -144,6 +160,8 @@ struct record {
     enum stamp_source stamp_source;
     int64_t connect_dns_ns, connect_tcp_ns; /* -1: reused or not done */
 
+    int64_t engine_ns[ENGINE_STAGE_COUNT_]; /* -1: not told; the last one is derived */
+
     /* derived; -1: none */
     int64_t stage_ns[STAGE_COUNT_];
     int64_t queue_ns, ttfb_ns, ttfe_ns, ttft_ns, ttfa_ns, upstream_ttft_ns, e2e_ns, total_ns;
@@ -154,6 +172,10 @@ struct record {
     /* stream */
     uint32_t n_events, n_output_events, n_content_events, n_arrivals, n_coalesced;
     uint32_t output_kinds; /* output_kind bits */
+
+    /* When output arrived (timing/timeline.h), from t_request on; empty when it is not kept.
+     * Borrowed: whoever keeps the row copies the bytes. */
+    struct span timeline;
 
     /* tokens: normalised, -1 unknown; raw: as reported, RECORD_UNTOLD when not */
     enum usage_source usage_source;
@@ -183,6 +205,7 @@ bool record_has_no_first_token(const struct record *r, enum no_first_token *ret)
  *   a body that was streamed past the plan (RECORD_WINDOW_EXCEEDED) counts as receive to its end;
  *   early response: send ends with the answer's head, there is no wait;
  *   non-streams: answer runs from the head to the end of the body.
+ * Sets RECORD_ENGINE_TIMES_ODD instead of ENGINE_UNATTRIBUTED where that would be negative.
  */
 int record_derive(struct record *r);
 
@@ -199,8 +222,9 @@ enum record_type {
     RECORD_DURATION, /* int64_t ns, negative = unknown; JSON: milliseconds */
     RECORD_WALL,     /* RFC 3339, UTC, microseconds */
     RECORD_ENUM,
-    RECORD_FLAGS,  /* uint32_t bits; JSON: array of enum_name(bit) */
-    RECORD_DOUBLE, /* negative = unknown */
+    RECORD_FLAGS,    /* uint32_t bits; JSON: array of enum_name(bit) */
+    RECORD_DOUBLE,   /* negative = unknown */
+    RECORD_TIMELINE, /* struct span; JSON: array of [ms, output events, tokens or 0] */
 };
 
 struct record_field {

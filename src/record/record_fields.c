@@ -52,6 +52,9 @@ _Static_assert(sizeof(enum outcome) == sizeof(int) && sizeof(enum tpot_status) =
 #define STAGE(key, stage, text)                                                                    \
     ROW("stage_" key "_ms", "Stages", RECORD_DURATION, stage_ns[stage], "ms", text)
 
+#define ENGINE(key, stage, text)                                                                   \
+    ROW("engine_" key "_ms", "Engine", RECORD_DURATION, engine_ns[stage], "ms", text)
+
 const struct record_field record_fields[] = {
     BASE("started_at", "Identity", RECORD_WALL, started_at, "",
          "Wall time of the request's first byte, UTC"),
@@ -124,6 +127,17 @@ const struct record_field record_fields[] = {
     STAGE("tail", STAGE_TAIL, "From the last output to the end of the answer"),
     STAGE("delivery", STAGE_DELIVERY, "Until the client had the last byte"),
 
+    ENGINE("queue", ENGINE_QUEUE, "Waiting until the engine scheduled the request, as it tells"),
+    ENGINE("load", ENGINE_LOAD, "Loading the model, as the engine tells"),
+    ENGINE("prefill", ENGINE_PREFILL,
+           "From scheduling to the first token, as the engine tells (vLLM's time_to_first_token_ms "
+           "is this)"),
+    ENGINE("decode", ENGINE_DECODE, "From the first token to the last, as the engine tells"),
+    ENGINE("total", ENGINE_TOTAL, "The whole request, as the engine tells"),
+    ENGINE(
+        "unattributed", ENGINE_UNATTRIBUTED,
+        "upstream_ttft - (engine queue + prefill): network, HTTP, tokenising; where both are told"),
+
     ROW("tpot_ms", record_group_stream, RECORD_DURATION, timing.tpot_ns, "ms",
         "Time per output token after the first one"),
     NAMED("tpot_status", record_group_stream, RECORD_ENUM, timing.tpot_status, false,
@@ -173,6 +187,11 @@ const struct record_field record_fields[] = {
     ROW("raw_reasoning_tokens", "Tokens", RECORD_RAW_I64, raw_reasoning_tokens, "tokens",
         "As reported"),
     ROW("max_tokens", "Tokens", RECORD_I64, max_tokens, "tokens", "Limit that the client set"),
+
+    ROW("timeline", record_group_stream, RECORD_TIMELINE, timeline, "",
+        "When output arrived: [ms since t_request, output events, tokens where told else 0] for "
+        "each "
+        "arrival; kept for slow, failed and sampled streams"),
 
     BASE("request_bytes", "Sizes", RECORD_U64, request_bytes, "bytes", "Request body"),
     BASE("response_bytes", "Sizes", RECORD_U64, response_bytes, "bytes", "Answer body as received"),

@@ -17,9 +17,13 @@
 /* All texts full, each byte escaped to six, and everything else besides; a test holds it. */
 enum { LINE_BYTES_MAX = 16 * 1024, TOKENS_DECIMALS = 6 };
 
+/* Text of an entry of the timeline, for each byte of it: "[1234567890.123,1,1]," from 5 bytes. */
+enum { TIMELINE_TEXT_PER_BYTE = 12 };
+
 /* A line under construction: bytes since start are not yet committed to out. */
 struct line {
     struct buf *out;
+    size_t n_extra; /* room that this row needs beyond LINE_BYTES_MAX */
     char *start;
     char *at;
     int error;
@@ -27,7 +31,7 @@ struct line {
 
 static void line_reserve(struct line *l)
 {
-    l->error = buf_reserve(l->out, LINE_BYTES_MAX, &l->start);
+    l->error = buf_reserve(l->out, LINE_BYTES_MAX + l->n_extra, &l->start);
     l->at = l->start;
 }
 
@@ -119,6 +123,13 @@ static double read_double(const void *p)
     return v;
 }
 
+static struct span read_span(const void *p)
+{
+    struct span s;
+    memcpy(&s, p, sizeof(s));
+    return s;
+}
+
 static struct span read_text(const struct record_field *f, const void *p)
 {
     if (f->type == RECORD_STR)
@@ -145,6 +156,8 @@ static bool is_known(const struct record_field *f, const void *p)
         return read_int(p) != 0;
     case RECORD_DOUBLE:
         return read_double(p) >= 0.0;
+    case RECORD_TIMELINE:
+        return read_span(p).n > 0;
     case RECORD_U32:
     case RECORD_U64:
     case RECORD_BOOL:
@@ -201,6 +214,33 @@ static void put_flags(struct line *l, const struct record_field *f, uint32_t bit
     *l->at++ = ']';
 }
 
+/* "12.345": ms from whole microseconds. */
+static void put_ms_of_us(struct line *l, uint64_t us)
+{
+    l->at += num_format_u64(us / 1000, l->at);
+    *l->at++ = '.';
+    num_format_padded(us % 1000, 3, l->at);
+    l->at += 3;
+}
+
+static void put_timeline(struct line *l, struct span bytes)
+{
+    struct timeline_entry e = {0};
+    const char *separator = "[";
+    while (timeline_next(&bytes, &e)) {
+        put(l, span_cstr(separator));
+        *l->at++ = '[';
+        put_ms_of_us(l, (uint64_t)e.offset_us);
+        *l->at++ = ',';
+        l->at += num_format_u64(e.n_events, l->at);
+        *l->at++ = ',';
+        l->at += num_format_u64(e.n_tokens, l->at);
+        *l->at++ = ']';
+        separator = ",";
+    }
+    *l->at++ = ']';
+}
+
 static void put_value(struct line *l, const struct record_field *f, const void *p)
 {
     switch (f->type) {
@@ -236,6 +276,9 @@ static void put_value(struct line *l, const struct record_field *f, const void *
     case RECORD_FLAGS:
         put_flags(l, f, read_u32(p));
         break;
+    case RECORD_TIMELINE:
+        put_timeline(l, read_span(p));
+        break;
     case RECORD_DOUBLE:
         l->at += num_format_decimal(read_double(p), TOKENS_DECIMALS, l->at);
         break;
@@ -265,7 +308,7 @@ static void put_field(struct line *l, const struct record_field *f, const struct
 int record_to_json(const struct record *r, struct buf *out)
 {
     size_t n_before = buf_len(out);
-    struct line l = {.out = out};
+    struct line l = {.out = out, .n_extra = r->timeline.n * TIMELINE_TEXT_PER_BYTE};
     line_reserve(&l);
     if (l.error < 0)
         return l.error;

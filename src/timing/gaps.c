@@ -190,13 +190,14 @@ void gaps_merge(struct gaps *g, const struct gaps *other)
     }
 }
 
-int64_t gaps_quantile(const struct gaps *g, double q)
+/* Position of the entry that holds the quantile, or _n when there are no gaps. */
+static size_t quantile_position(const struct gaps *g, double q)
 {
     uint64_t total = 0;
     for (size_t i = 0; i < g->_n; i++)
         total += g->_n_gaps[i];
     if (total == 0)
-        return -1;
+        return g->_n;
     double exact = q * (double)total;
     double rank = ceil(exact - exact * 1e-12); /* 0.07 * 100 is a little more than 7 */
     uint64_t want = rank < 1.0 ? 1 : rank > (double)total ? total : (uint64_t)rank;
@@ -206,7 +207,22 @@ int64_t gaps_quantile(const struct gaps *g, double q)
         seen += g->_n_gaps[i];
         at = i;
     }
-    return bucket_middle(g, g->_index[at]);
+    return at;
+}
+
+int64_t gaps_quantile(const struct gaps *g, double q)
+{
+    size_t at = quantile_position(g, q);
+    return at < g->_n ? bucket_middle(g, g->_index[at]) : -1;
+}
+
+int64_t gaps_quantile_upper(const struct gaps *g, double q)
+{
+    size_t at = quantile_position(g, q);
+    if (at == g->_n)
+        return -1;
+    double upper = ceil(exp2((double)g->_index[at] / (double)(1u << g->_schema)));
+    return upper < 0x1p62 ? (int64_t)upper : INT64_MAX;
 }
 
 uint32_t gaps_count_above(const struct gaps *g, int64_t threshold_ns)

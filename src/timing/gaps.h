@@ -45,6 +45,9 @@ void gaps_merge(struct gaps *g, const struct gaps *other);
 /* The q-quantile (0..1) of the gaps in ns, or -1 when there are none. */
 int64_t gaps_quantile(const struct gaps *g, double q);
 
+/* The upper end of the bucket that holds it: what is larger is surely above the quantile. */
+int64_t gaps_quantile_upper(const struct gaps *g, double q);
+
 /* Gaps whose bucket lies wholly above threshold_ns. */
 uint32_t gaps_count_above(const struct gaps *g, int64_t threshold_ns);
 

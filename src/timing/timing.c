@@ -32,7 +32,8 @@ static mono_t in_order(struct timing *t, mono_t at)
 }
 
 /* An output event of an arrival of its own. Returns the gap to record, or -1. */
-static int64_t close_gap(struct timing *t, mono_t at, bool is_answer, bool is_blocked)
+static int64_t close_gap(struct timing *t, mono_t at, bool is_answer, bool is_blocked,
+                         uint32_t weight)
 {
     t->n_arrivals++;
     t->_last_gap_ns = -1;
@@ -48,24 +49,40 @@ static int64_t close_gap(struct timing *t, mono_t at, bool is_answer, bool is_bl
     t->_last_gap_ns = gap_ns;
     t->_n_over_1s += gap_ns > STALL_MIN_NS;
     if (t->_is_last_gap_hidden)
-        gaps_add(&t->hidden_gaps, gap_ns, 1);
+        gaps_add(&t->hidden_gaps, gap_ns, weight);
     else /* opaque reasoning behind an answer (a signature) carries no tokens of the stream */
-        gaps_add(&t->gaps, gap_ns, is_answer || t->has_plain_reasoning);
+        gaps_add(&t->gaps, gap_ns, is_answer || t->has_plain_reasoning ? weight : 0);
     return gap_ns;
 }
 
-static void join_arrival(struct timing *t, bool is_answer)
+static void join_arrival(struct timing *t, bool is_answer, uint32_t weight)
 {
     t->n_coalesced++;
     if (t->_last_gap_ns < 0)
         return;
     if (t->_is_last_gap_hidden)
-        gaps_add_events(&t->hidden_gaps, t->_last_gap_ns, 1);
+        gaps_add_events(&t->hidden_gaps, t->_last_gap_ns, weight);
     else if (is_answer || t->has_plain_reasoning)
-        gaps_add_events(&t->gaps, t->_last_gap_ns, 1);
+        gaps_add_events(&t->gaps, t->_last_gap_ns, weight);
+}
+
+/* What the gap before this event weighs: its tokens where the engine counts, else one event. */
+static uint32_t weight_of(struct timing *t, int64_t n_tokens)
+{
+    if (t->n_output_events == 0)
+        t->_is_counted = n_tokens > 0;
+    if (!t->_is_counted)
+        return 1;
+    return n_tokens < 0 ? 0 : n_tokens < UINT16_MAX ? (uint32_t)n_tokens : UINT16_MAX;
 }
 
 struct timing_step timing_event(struct timing *t, mono_t at, uint32_t kinds, bool is_blocked)
+{
+    return timing_event_counted(t, at, kinds, is_blocked, -1);
+}
+
+struct timing_step timing_event_counted(struct timing *t, mono_t at, uint32_t kinds,
+                                        bool is_blocked, int64_t n_tokens)
 {
     struct timing_step step = {.gap_ns = -1};
     at = in_order(t, at);
@@ -78,10 +95,11 @@ struct timing_step timing_event(struct timing *t, mono_t at, uint32_t kinds, boo
     bool is_answer = (kinds & ~(uint32_t)OUTPUT_ANY_REASONING) != 0;
     if ((kinds & OUTPUT_REASONING) && !(kinds & OUTPUT_REASONING_SUMMARY))
         t->has_plain_reasoning = true;
+    uint32_t weight = weight_of(t, n_tokens);
     if (t->n_output_events > 0 && at.ns == t->t_last_token.ns)
-        join_arrival(t, is_answer);
+        join_arrival(t, is_answer, weight);
     else
-        step.gap_ns = close_gap(t, at, is_answer, is_blocked);
+        step.gap_ns = close_gap(t, at, is_answer, is_blocked, weight);
 
     t->n_output_events++;
     t->n_content_events += (kinds & OUTPUT_CONTENT) != 0;
@@ -242,6 +260,8 @@ static void itl_histogram(struct itl_run *run, const struct gaps *g)
 void timing_each_itl(const struct timing *t, double tokens_per_event,
                      void (*emit)(void *ctx, int64_t itl_ns, uint64_t n_tokens), void *ctx)
 {
+    if (t->_is_counted)
+        tokens_per_event = 1.0; /* the weights are tokens */
     if (tokens_per_event < 0.0)
         return;
     struct itl_run run = {.tokens_per_event = tokens_per_event, .emit = emit, .ctx = ctx};

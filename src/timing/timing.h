@@ -56,10 +56,11 @@ struct timing {
     bool has_plain_reasoning; /* a reasoning event that was neither opaque nor a summary */
     bool is_order_violated;   /* a stamp went backwards; it was clamped */
     bool _is_last_gap_hidden; /* which histogram the last gap went to */
-    uint32_t _n_over_1s;      /* kept gaps over one second, exact */
-    int64_t _last_gap_ns;     /* -1: the last arrival closed no kept gap */
-    struct gaps gaps;         /* gaps before arrivals whose tokens streamed */
-    struct gaps hidden_gaps;  /* gaps up to the first answer, while reasoning was not readable */
+    bool _is_counted;    /* the engine told the first output event's tokens, so gaps weigh tokens */
+    uint32_t _n_over_1s; /* kept gaps over one second, exact */
+    int64_t _last_gap_ns;    /* -1: the last arrival closed no kept gap */
+    struct gaps gaps;        /* gaps before arrivals whose tokens streamed */
+    struct gaps hidden_gaps; /* gaps up to the first answer, while reasoning was not readable */
 };
 
 /* The gap that an output event closed; ns < 0: none (first output, same arrival, or excluded). */
@@ -77,6 +78,12 @@ void timing_init(struct timing *t);
  * gap is not the engine's and is left out of every distribution.
  */
 struct timing_step timing_event(struct timing *t, mono_t at, uint32_t kinds, bool is_blocked);
+
+/* The same where the engine told how many tokens it generated since it last did (-1: it did not).
+ * Told with the first output event, these numbers are the weights of ITL; events without one then
+ * weigh nothing, since the next number told includes them. */
+struct timing_step timing_event_counted(struct timing *t, mono_t at, uint32_t kinds,
+                                        bool is_blocked, int64_t n_tokens);
 
 /* Why there is no TPOT. */
 enum tpot_status {
@@ -120,9 +127,9 @@ void timing_summarise(const struct timing *t, struct timing_tokens tokens,
 
 /*
  * Token-weighted gaps: calls emit once per kept gap bucket with the value of one token's share and
- * the number of tokens. The tokens sum to round(events behind gaps x tokens_per_event); a bucket
- * with less than one token gives its time to its neighbour. Does nothing when tokens_per_event is
- * unknown (< 0).
+ * the number of tokens. The tokens sum to those that the engine told per event, else to
+ * round(events behind gaps x tokens_per_event); a bucket with less than one token gives its time to
+ * its neighbour. Does nothing when the engine told none and tokens_per_event is unknown (< 0).
  */
 void timing_each_itl(const struct timing *t, double tokens_per_event,
                      void (*emit)(void *ctx, int64_t itl_ns, uint64_t n_tokens), void *ctx);

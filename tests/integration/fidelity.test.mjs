@@ -108,12 +108,22 @@ test('a stream that the upstream compressed all the same', async (t) => {
   assert.deepEqual(through.body, direct.body);
   assert.equal(through.headers['content-encoding'], 'gzip');
   assertOutcome(record, 'ok');
+  assert.equal(record.unobserved, undefined);
+  assert.ok(record.ttft_ms > 0);
+});
+
+test('a stream in a coding that nobody knows passes, and is not read', async (t) => {
+  const { direct, through, record } = await bothWays(t,
+    streamer(textEvents, 50, { 'Content-Encoding': 'rot13' }), asking);
+  assert.deepEqual(through.body, direct.body);
+  assertOutcome(record, 'ok');
   assert.equal(record.unobserved, 'content_coded');
   assert.equal(record.ttft_ms, null);
 });
 
 test('a gzip answer of an engine that was asked for none', async (t) => {
-  const zipped = gzipSync(JSON.stringify({ choices: [] }));
+  const usage = { prompt_tokens: 7, completion_tokens: 9 };
+  const zipped = gzipSync(JSON.stringify({ choices: [], usage }));
   const handler = async (x) => {
     await x.complete;
     x.reply(200, zipped, { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' });
@@ -126,7 +136,9 @@ test('a gzip answer of an engine that was asked for none', async (t) => {
   assert.deepEqual(answer.body, zipped);
   assert.equal(answer.headers['content-encoding'], 'gzip');
   assert.equal(answer.headers['content-length'], String(zipped.length));
-  assert.equal((await gateway.recordOf(answer)).unobserved, 'content_coded');
+  const record = await gateway.recordOf(answer);
+  assert.equal(record.unobserved, undefined);
+  assert.equal(record.completion_tokens, 9);
 });
 
 /** A chat request of about 28 MiB, like one with images. */

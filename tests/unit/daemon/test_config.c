@@ -99,6 +99,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "    url: http://gpu-1:8000/base/v1/\n"
                                "admin: {listen: \":9\"}\n"
                                "usage: {inject: false}\n"
+                               "timeline: {every: 7}\n"
                                "limits:\n"
                                "  request_window: 64KiB\n"
                                "  max_body: 3MB\n"
@@ -136,6 +137,7 @@ static void test_all_keys(void **state)
     assert_int_equal(c->listen.n, 3);
     assert_string_equal(c->listen.items[1], "[::1]:2");
     assert_int_equal(c->workers, 7);
+    assert_int_equal(c->timeline_every, 7);
     assert_string_equal(c->data_dir, "/var/lib/x y");
     assert_int_equal(c->drain_timeout_ns, 60 * NS_PER_S);
     assert_int_equal(c->models.n, 3);
@@ -222,6 +224,7 @@ static const struct mistake mistakes[] = {
     {UPSTREAM "dns: {zzzzz: 1}\n", 2, 7, "unknown key \"zzzzz\" in \"dns\"", "known here: ttl"},
     {UPSTREAM "<<: 1\n", 2, 1, "unknown key \"<<\"",
      "known here: listen, workers, data_dir, drain_timeout, models, upstreams, admin, usage, "
+     "timeline, "
      "limits, timeouts, dns, metrics, log"},
     {UPSTREAM "workers: 2\nworkers: 3\n", 3, 1, "key \"workers\" stands twice",
      "the first one is on line 2; keep one of them"},
@@ -231,6 +234,7 @@ static const struct mistake mistakes[] = {
      "put texts that begin with [ or { in quotes"},
     {UPSTREAM "\"a\\0b\": 1\n", 2, 1, "unknown key \"a?b\"",
      "known here: listen, workers, data_dir, drain_timeout, models, upstreams, admin, usage, "
+     "timeline, "
      "limits, timeouts, dns, metrics, log"},
     {"workers: 1\n", 0, 0, "missing key \"upstreams\"",
      "add upstreams: [{name: vllm, url: \"http://127.0.0.1:8000\"}], or start with --upstream "

@@ -78,6 +78,8 @@ static struct record full_record(void)
     r.overhead_request_ns = 40 * NS_PER_US;
     for (int i = 0; i < STAGE_COUNT_; i++)
         r.stage_ns[i] = (i + 1) * NS_PER_MS;
+    for (int i = 0; i < ENGINE_STAGE_COUNT_; i++)
+        r.engine_ns[i] = (i + 1) * NS_PER_MS;
     r.timing.tpot_status = TPOT_OK;
     r.timing.tpot_ns = 20 * NS_PER_MS;
     r.timing.jitter_ns = 3 * NS_PER_MS;

@@ -131,7 +131,8 @@ static const struct sink_ops seen_ops = {
 static inline void path_open(struct path *p)
 {
     memset(p, 0, sizeof(*p));
-    assert_int_equal(observer_new(&seen_ops, &p->seen, &p->observer), 0);
+    assert_int_equal(observer_new(&(struct observer_config){0}, &seen_ops, &p->seen, &p->observer),
+                     0);
 }
 
 static inline void path_close(struct path *p)

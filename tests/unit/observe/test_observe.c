@@ -662,7 +662,7 @@ static int try_exchange(void *ctx)
 {
     bool *is_cut = ctx;
     struct path p = {.n_attempts = 0};
-    if (observer_new(&seen_ops, &p.seen, &p.observer) < 0)
+    if (observer_new(&(struct observer_config){0}, &seen_ops, &p.seen, &p.observer) < 0)
         return -ENOMEM;
     int r = -ENOMEM;
     path_begin(&p, &path_post);
