@@ -330,6 +330,8 @@ static void fill_timeline(struct tap *t, mono_t now)
     if (!r->is_stream || t->is_timing_off || !(is_sample(t->observer) || is_kept))
         return;
     r->timeline = timeline_bytes(&t->timeline);
+    if (r->timeline.n > 0)
+        r->timeline_from_ns = r->t_request.ns;
     if (t->timeline.stride > 1)
         r->flags |= RECORD_TIMELINE_THINNED;
 }

@@ -176,6 +176,7 @@ struct record {
     /* When output arrived (timing/timeline.h), from t_request on; empty when it is not kept.
      * Borrowed: whoever keeps the row copies the bytes. */
     struct span timeline;
+    int64_t timeline_from_ns; /* CLOCK_MONOTONIC at t_request; -1: no timeline */
 
     /* tokens: normalised, -1 unknown; raw: as reported, RECORD_UNTOLD when not */
     enum usage_source usage_source;

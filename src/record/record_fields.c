@@ -188,6 +188,10 @@ const struct record_field record_fields[] = {
         "As reported"),
     ROW("max_tokens", "Tokens", RECORD_I64, max_tokens, "tokens", "Limit that the client set"),
 
+    ROW("timeline_from_ns", record_group_stream, RECORD_I64, timeline_from_ns, "ns",
+        "CLOCK_MONOTONIC of the gateway's machine at t_request, to lay the timeline beside stamps "
+        "of "
+        "other programs"),
     ROW("timeline", record_group_stream, RECORD_TIMELINE, timeline, "",
         "When output arrived: [ms since t_request, output events, tokens where told else 0] for "
         "each "

@@ -209,8 +209,9 @@ test('non-streams: error status, broken body, client gone', async (t) => {
   assertOutcome(broken.r, 'upstream_cut');
 
   const aborter = new AbortController();
+  const before = await gateway.bytesUpstream();
   const gone = ask({ 'ttft-ms': 60000 }, { signal: aborter.signal });
-  await waitFor('the request in flight', async () => (await gateway.inflight()).length === 1);
+  await waitFor('the request on its way', async () => (await gateway.bytesUpstream()) > before);
   aborter.abort();
   const left = await gone;
   assertOutcome(left.r, 'client_gone_before_first');

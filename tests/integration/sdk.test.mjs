@@ -164,7 +164,7 @@ test('an abort before even the head', async (t) => {
   const { id, call } = chat(client, { stream: true }, { 'ttft-ms': 60000, head: 'first' },
     { signal: aborter.signal });
   const refused = assert.rejects(call, OpenAI.APIUserAbortError);
-  await waitFor('the request in flight', async () => (await gateway.inflight()).length === 1);
+  await waitFor('the request on its way', async () => (await gateway.bytesUpstream()) > 0);
   aborter.abort();
 
   await refused;

@@ -124,6 +124,11 @@ export class Gateway {
     return (await getJson(this.adminPort, '/api/v1/inflight')).requests;
   }
 
+  /** Bytes of request bodies on their way to the engine, so far. */
+  async bytesUpstream() {
+    return (await this.metrics()).value('inferometer_bytes_total', { side: 'upstream', direction: 'out' });
+  }
+
   async recent() {
     return (await getJson(this.adminPort, '/api/v1/requests/recent?limit=1000')).requests;
   }
