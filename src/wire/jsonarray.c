@@ -57,7 +57,8 @@ static size_t pass_string(struct jsonarray *r, struct span s)
     return i;
 }
 
-/* One byte of an element outside of its strings. true: the element ends, *ret_takes: with it. */
+/* One byte of an element outside of its strings. true: the element ends, *ret_takes: with it. The
+ * first byte never ends it without being taken. */
 static bool is_last(struct jsonarray *r, char c, bool *ret_takes)
 {
     *ret_takes = true;
@@ -70,6 +71,10 @@ static bool is_last(struct jsonarray *r, char c, bool *ret_takes)
         r->_depth++;
         return false;
     case '}':
+        if (r->_depth == 0)
+            return false; /* closes nothing: a byte like any other, so that every element has one */
+        r->_depth--;
+        return r->_depth == 0;
     case ']':
         *ret_takes = r->_depth > 0; /* else it closes the outer array behind a number or word */
         r->_depth -= *ret_takes;

@@ -37,7 +37,8 @@ static void pass(struct ndjson *r, struct span *in, size_t n)
 static enum event_status deliver(struct ndjson *r, struct span part, struct event *ret)
 {
     enum event_status status = held_deliver(&r->_held, part, ret);
-    ret->data = without_blanks_behind(ret->data);
+    if (status == EVENT_WHOLE)
+        ret->data = without_blanks_behind(ret->data);
     return status;
 }
 
