@@ -9,18 +9,7 @@
 
 /* --- usage --- */
 
-/* Detail objects of a usage: every count that any vendor puts there. */
-struct details {
-    int64_t cached;
-    int64_t cache_write;
-    int64_t cache_creation;
-    int64_t reasoning;
-    bool is_filled;
-};
-#define DETAILS_NONE                                                                               \
-    ((struct details){USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD, false})
-
-static void take_details(struct json *j, struct details *ret)
+void openai_take_details(struct json *j, struct openai_details *ret)
 {
     struct span key;
     if (!take_object(j))
@@ -50,9 +39,9 @@ static void take_details(struct json *j, struct details *ret)
 /* A usage object with the names of all vendors, before one of each is chosen. */
 struct counts {
     struct usage usage;
-    struct details prompt;
-    struct details input;
-    struct details completion;
+    struct openai_details prompt;
+    struct openai_details input;
+    struct openai_details completion;
     int64_t cache_hit;  /* DeepSeek */
     int64_t cache_read; /* Anthropic's name in OpenAI clothes */
 };
@@ -106,13 +95,13 @@ static void take_usage_member(struct json *j, enum key key, struct counts *c,
         take_count(j, &c->usage.total);
         break;
     case KEY_PROMPT_TOKENS_DETAILS:
-        take_details(j, &c->prompt);
+        openai_take_details(j, &c->prompt);
         break;
     case KEY_COMPLETION_TOKENS_DETAILS:
-        take_details(j, &c->completion);
+        openai_take_details(j, &c->completion);
         break;
     case KEY_INPUT_TOKENS_DETAILS:
-        take_details(j, &c->input);
+        openai_take_details(j, &c->input);
         break;
     case KEY_PROMPT_CACHE_HIT_TOKENS:
         take_count(j, &c->cache_hit);
@@ -139,12 +128,12 @@ static bool take_usage(struct json *j, struct usage *ret, struct engine_times *t
     struct span key;
     if (!take_object(j))
         return false;
-    struct counts c = {USAGE_NONE,   DETAILS_NONE, DETAILS_NONE,
-                       DETAILS_NONE, USAGE_UNTOLD, USAGE_UNTOLD};
+    struct counts c = {USAGE_NONE,          OPENAI_DETAILS_NONE, OPENAI_DETAILS_NONE,
+                       OPENAI_DETAILS_NONE, USAGE_UNTOLD,        USAGE_UNTOLD};
     while (json_key(j, &key))
         take_usage_member(j, key_of(key), &c, times);
     struct usage u = c.usage;
-    const struct details *writes = c.prompt.is_filled ? &c.prompt : &c.input;
+    const struct openai_details *writes = c.prompt.is_filled ? &c.prompt : &c.input;
     u.cache_write = usage_first_told(writes->cache_write, writes->cache_creation);
     u.cached = usage_first_told(usage_first_told(c.prompt.cached, c.cache_hit),
                                 usage_first_told(u.cached, c.cache_read));

@@ -19,6 +19,18 @@ typedef void openai_on_choice(struct json *j, enum key key, struct said *s);
 /* Reads a chunk or answer. on_choice: NULL passes over. false: data is no JSON object. */
 bool openai_parse(struct span data, openai_on_choice *on_choice, struct said *ret);
 
+/* Detail objects of a usage: every count that any vendor puts there. */
+struct openai_details {
+    int64_t cached;
+    int64_t cache_write;
+    int64_t cache_creation;
+    int64_t reasoning;
+    bool is_filled;
+};
+#define OPENAI_DETAILS_NONE                                                                        \
+    ((struct openai_details){USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD, false})
+void openai_take_details(struct json *j, struct openai_details *ret);
+
 /* Ops that they share. */
 void openai_answer(struct dialect_answer *a, struct span body);
 void openai_inspect(struct span target, struct span window, bool is_complete,
@@ -33,5 +45,6 @@ int openai_refusal_body(enum dialect_refusal r, const char *message, struct buf 
 extern const struct dialect dialect_openai_chat;
 extern const struct dialect dialect_openai_completions;
 extern const struct dialect dialect_openai_embeddings;
+extern const struct dialect dialect_openai_responses;
 
 #endif

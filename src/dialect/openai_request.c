@@ -58,6 +58,7 @@ static void take_request_member(struct json *j, struct span raw, struct span win
     case KEY_MESSAGES:
     case KEY_PROMPT:
     case KEY_INPUT:
+    case KEY_INSTRUCTIONS:
         take_prompt(j, window.n, ret);
         break;
     default:
@@ -89,6 +90,7 @@ void openai_inspect(struct span target, struct span window, bool is_complete,
             take_positive(&j, &ret->max_tokens);
             break;
         case KEY_MAX_COMPLETION_TOKENS:
+        case KEY_MAX_OUTPUT_TOKENS: /* responses */
             take_positive(&j, &max_completion);
             break;
         default:

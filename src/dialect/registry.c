@@ -12,6 +12,7 @@ static const struct dialect *const dialects[] = {
     &dialect_openai_chat,
     &dialect_openai_completions,
     &dialect_openai_embeddings,
+    &dialect_openai_responses,
 };
 
 const struct dialect *dialect_at(size_t i)
@@ -83,7 +84,7 @@ static const struct dialect_endpoint endpoints[ENDPOINT_COUNT_] = {
     [ENDPOINT_CHAT_COMPLETIONS] = {"chat_completions", &dialect_openai_chat},
     [ENDPOINT_COMPLETIONS] = {"completions", &dialect_openai_completions},
     [ENDPOINT_EMBEDDINGS] = {"embeddings", &dialect_openai_embeddings},
-    [ENDPOINT_RESPONSES] = {"responses", NULL},
+    [ENDPOINT_RESPONSES] = {"responses", &dialect_openai_responses},
     [ENDPOINT_COUNT_TOKENS] = {"count_tokens", NULL},
     [ENDPOINT_MESSAGES] = {"messages", NULL},
     [ENDPOINT_OLLAMA_CHAT] = {"ollama_chat", NULL},

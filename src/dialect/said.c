@@ -19,16 +19,22 @@ void said_take_output(struct said *s, struct json *j, uint32_t kind)
     s->n_texts++;
 }
 
-void said_finish(struct said *s, int64_t index, struct span reason)
+void said_finish_detail(struct said *s, int64_t index, struct span reason, struct span detail)
 {
     if (reason.n == 0 || s->n_finished == DIALECT_CHOICES_MAX)
         return;
     s->finished[s->n_finished].index = index;
     s->finished[s->n_finished].finish = reason;
+    s->finished[s->n_finished].detail = detail;
     s->n_finished++;
 }
 
-void said_take_error(struct said *s, struct json *j)
+void said_finish(struct said *s, int64_t index, struct span reason)
+{
+    said_finish_detail(s, index, reason, (struct span){0});
+}
+
+bool said_is_error(struct json *j, struct span *ret_type)
 {
     struct json_value v;
     struct span key;
@@ -37,11 +43,9 @@ void said_take_error(struct said *s, struct json *j)
     struct span code = {0};
     bool is_filled = false;
     if (!json_next(j, &v))
-        return;
-    if (v.type != JSON_OBJECT) {
-        s->is_error = take_is_truthy(j, &v) || s->is_error;
-        return;
-    }
+        return false;
+    if (v.type != JSON_OBJECT)
+        return take_is_truthy(j, &v);
     while (json_key(j, &key)) {
         is_filled = true;
         switch (key_of(key)) {
@@ -59,12 +63,15 @@ void said_take_error(struct said *s, struct json *j)
             break;
         }
     }
-    if (!is_filled)
-        return;
     struct span name = type.n > 0 ? type : status.n > 0 ? status : code;
-    s->is_error = true;
     if (name.n > 0)
-        s->error_type = name;
+        *ret_type = name;
+    return is_filled;
+}
+
+void said_take_error(struct said *s, struct json *j)
+{
+    s->is_error = said_is_error(j, &s->error_type) || s->is_error;
 }
 
 /* Error kinds become a label-like detail, so free text must not get in. */
@@ -91,7 +98,17 @@ static void fold_error(struct dialect_answer *a, struct span type)
         (void)span_copy(SPAN("error"), a->error, sizeof(a->error));
 }
 
-static void fold_finish(struct dialect_answer *a, int64_t index, struct span raw)
+static void write_finish(char *dst, size_t cap, struct span reason, struct span detail)
+{
+    size_t n = json_unescape(reason, dst, cap);
+    if (detail.n == 0 || n + 2 > cap)
+        return;
+    dst[n] = ':';
+    (void)json_unescape(detail, dst + n + 1, cap - n - 1);
+}
+
+static void fold_finish(struct dialect_answer *a, int64_t index, struct span reason,
+                        struct span detail)
 {
     int i = 0;
     while (i < a->n_choices_finished && a->choices[i].index != index)
@@ -102,7 +119,7 @@ static void fold_finish(struct dialect_answer *a, int64_t index, struct span raw
     if (i == a->n_choices_finished)
         a->n_choices_finished++;
     a->choices[i].index = index;
-    (void)json_unescape(raw, a->choices[i].finish, sizeof(a->choices[i].finish));
+    write_finish(a->choices[i].finish, sizeof(a->choices[i].finish), reason, detail);
     int shown = 0;
     while (shown < a->n_choices_finished && a->choices[shown].index != 0)
         shown++;
@@ -119,7 +136,7 @@ static void fold(struct dialect_answer *a, const struct said *s)
         usage_fold(&a->usage, &s->usage);
     usage_fold_times(&a->engine, &s->engine);
     for (int i = 0; i < s->n_finished; i++)
-        fold_finish(a, s->finished[i].index, s->finished[i].finish);
+        fold_finish(a, s->finished[i].index, s->finished[i].finish, s->finished[i].detail);
     if (s->max_index > a->max_choice_index)
         a->max_choice_index = s->max_index;
     if (s->is_error)

@@ -30,6 +30,7 @@ struct said {
     struct {
         int64_t index;
         struct span finish; /* raw */
+        struct span detail; /* raw; empty: none */
     } finished[DIALECT_CHOICES_MAX];
 };
 
@@ -38,10 +39,14 @@ void said_init(struct said *s);
 /* Takes the next value: a string that is not empty is output of that kind. */
 void said_take_output(struct said *s, struct json *j, uint32_t kind);
 
-/* A choice (0 where there are none) ended, and why. An empty reason is none. */
+/* A choice (0 where there are none) ended, and why. An empty reason is none. With a detail that is
+ * not empty it is kept as "reason:detail". */
 void said_finish(struct said *s, int64_t index, struct span reason);
+void said_finish_detail(struct said *s, int64_t index, struct span reason, struct span detail);
 
-/* Takes the value of an "error" key: an object with type, code or status, or anything truthy. */
+/* Takes the value of an "error" key: an object with type, code or status, or anything truthy. What
+ * it names becomes *ret_type, where it names something. false: it is no error. */
+bool said_is_error(struct json *j, struct span *ret_type);
 void said_take_error(struct said *s, struct json *j);
 
 /*

@@ -308,6 +308,12 @@ static void completions_streams(void **state)
     check_folder(&recorded, "corpus/openai-completions");
 }
 
+static void responses_streams(void **state)
+{
+    (void)state;
+    check_folder(&recorded, "corpus/openai-responses");
+}
+
 int main(void)
 {
     recorded = load("corpus");
@@ -316,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chat_streams),
         cmocka_unit_test(completions_streams),
+        cmocka_unit_test(responses_streams),
     };
     int r = cmocka_run_group_tests(tests, NULL, NULL);
     give_back(recorded.text);
