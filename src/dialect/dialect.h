@@ -142,7 +142,7 @@ struct token_event {
     bool is_end;    /* the dialect's end mark: the stream ends here */
     bool is_error;
     bool has_usage;      /* a non-null usage object */
-    bool has_no_choices; /* no or empty choices: with has_usage, a bare usage chunk */
+    bool has_no_choices; /* has_usage, and no or empty choices: a bare usage chunk */
 };
 
 /* Situations in which the gateway answers itself. */

@@ -135,24 +135,27 @@ static void take_content(struct json *j, struct said *s)
         (part.has_text ? DIALECT_TEXT : 0) | (part.thinking == TEXT_STRING ? DIALECT_REASONING : 0);
 }
 
-static void take_reasoning(struct json *j, uint32_t *kinds)
+static void take_reasoning(struct json *j, struct said *s)
 {
     struct json_value v;
     if (!json_next(j, &v))
         return;
-    if (json_is_nonempty_string(&v))
-        *kinds |= DIALECT_REASONING;
+    if (json_is_nonempty_string(&v)) {
+        s->kinds |= DIALECT_REASONING;
+        s->text = v.raw;
+        s->n_texts++;
+    }
     if (v.type == JSON_ARRAY)
         (void)json_leave(j); /* the status is sticky */
     if (v.type != JSON_OBJECT)
         return;
     struct part part = take_part(j);
     if (part.has_text || part.has_content)
-        *kinds |= DIALECT_REASONING;
+        s->kinds |= DIALECT_REASONING;
 }
 
 /* Arguments are a string; some engines send the object itself. */
-static bool take_arguments(struct json *j)
+static bool take_arguments(struct json *j, struct said *s)
 {
     struct json_value v;
     struct span key;
@@ -160,8 +163,13 @@ static bool take_arguments(struct json *j)
         return false;
     if (v.type == JSON_ARRAY)
         (void)json_leave(j); /* the status is sticky */
+    if (json_is_nonempty_string(&v)) {
+        s->text = v.raw;
+        s->n_texts++;
+        return true;
+    }
     if (v.type != JSON_OBJECT)
-        return json_is_nonempty_string(&v);
+        return false;
     bool is_filled = json_key(j, &key);
     if (is_filled)
         (void)json_leave(j); /* the status is sticky */
@@ -169,7 +177,7 @@ static bool take_arguments(struct json *j)
 }
 
 /* The object of a function or custom tool. */
-static void take_function(struct json *j, uint32_t *kinds)
+static void take_function(struct json *j, struct said *s)
 {
     struct span key;
     if (!take_object(j))
@@ -177,11 +185,11 @@ static void take_function(struct json *j, uint32_t *kinds)
     while (json_key(j, &key)) {
         switch (key_of(key)) {
         case KEY_NAME:
-            *kinds |= take_text(j) ? DIALECT_TOOL_NAME : 0;
+            s->kinds |= take_text(j) ? DIALECT_TOOL_NAME : 0;
             break;
         case KEY_ARGUMENTS:
         case KEY_INPUT:
-            *kinds |= take_arguments(j) ? DIALECT_TOOL_ARGS : 0;
+            s->kinds |= take_arguments(j, s) ? DIALECT_TOOL_ARGS : 0;
             break;
         default:
             (void)json_skip(j); /* the status is sticky */
@@ -190,7 +198,7 @@ static void take_function(struct json *j, uint32_t *kinds)
     }
 }
 
-static void take_tool_calls(struct json *j, uint32_t *kinds)
+static void take_tool_calls(struct json *j, struct said *s)
 {
     struct span key;
     if (!take_array(j))
@@ -200,7 +208,7 @@ static void take_tool_calls(struct json *j, uint32_t *kinds)
         while (is_object && json_key(j, &key)) {
             enum key k = key_of(key);
             if (k == KEY_FUNCTION || k == KEY_CUSTOM)
-                take_function(j, kinds);
+                take_function(j, s);
             else
                 (void)json_skip(j); /* the status is sticky */
         }
@@ -232,7 +240,7 @@ static void take_delta_member(struct json *j, enum key key, struct said *s)
     case KEY_REASONING:
     case KEY_REASONING_TEXT:
     case KEY_THINKING:
-        take_reasoning(j, kinds);
+        take_reasoning(j, s);
         break;
     case KEY_REASONING_DETAILS:
     case KEY_THINKING_BLOCKS:
@@ -246,10 +254,10 @@ static void take_delta_member(struct json *j, enum key key, struct said *s)
         *kinds |= take_text(j) ? DIALECT_REFUSAL : 0;
         break;
     case KEY_TOOL_CALLS:
-        take_tool_calls(j, kinds);
+        take_tool_calls(j, s);
         break;
     case KEY_FUNCTION_CALL:
-        take_function(j, kinds);
+        take_function(j, s);
         break;
     case KEY_AUDIO:
         take_audio(j, kinds);

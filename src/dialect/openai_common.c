@@ -262,6 +262,9 @@ static void take_member(struct json *j, enum key key, struct walk *w)
     case KEY_OBJECT:
         w->is_error_object = json_str_eq(take_string(j), SPAN("error"));
         break;
+    case KEY_OBFUSCATION:
+        said_take_varying(s, j);
+        break;
     case KEY_TYPE:
         take_name(j, &w->type);
         break;

@@ -200,6 +200,10 @@ static void take_member(struct json *j, enum key key, struct notes *n)
     case KEY_ERROR:
         n->has_error = said_is_error(j, &n->error);
         break;
+    case KEY_SEQUENCE_NUMBER:
+    case KEY_OBFUSCATION:
+        said_take_varying(n->said, j);
+        break;
     case KEY_CODE:
         take_name(j, &n->code);
         break;
@@ -296,7 +300,7 @@ static void judge(const struct notes *n, struct said *s)
     struct span word;
     if (n->has_delta && ends_with(n->type, SPAN(".delta"))) {
         s->kinds = kinds_of_delta(n->type);
-        /* A shape is worth learning where the data alone says what it is. */
+        /* What the data says by itself, a like event says too. */
         s->text = n->delta;
         s->n_texts = n->raw_type.n > 0 && n->delta.n > 0;
     } else if (span_eq(n->type, SPAN(PREFIX "output_item.added"))) {

@@ -4,6 +4,8 @@
  */
 #include "dialect/said.h"
 
+#include "base/attr.h"
+
 void said_init(struct said *s)
 {
     *s = (struct said){.usage = USAGE_NONE, .engine = ENGINE_TIMES_NONE, .max_index = -1};
@@ -17,6 +19,15 @@ void said_take_output(struct said *s, struct json *j, uint32_t kind)
     s->kinds |= kind;
     s->text = v.raw;
     s->n_texts++;
+}
+
+void said_take_varying(struct said *s, struct json *j)
+{
+    struct json_value v;
+    if (!take_whole(j, &v) || (v.type != JSON_STRING && v.type != JSON_NUMBER) ||
+        s->n_varying == (int)ARRAY_LEN(s->varying))
+        return;
+    s->varying[s->n_varying++] = v.raw;
 }
 
 void said_finish_detail(struct said *s, int64_t index, struct span reason, struct span detail)
@@ -155,11 +166,11 @@ static struct span trim(struct span data)
     return data;
 }
 
-/* One string of text and nothing else that a like event could say anew: a shape to learn. */
-static bool is_text_only(const struct said *s)
+/* One string of output that may be another one, and nothing that a like event could say anew: a
+ * shape to learn. */
+static bool is_repeatable(const struct said *s)
 {
-    return s->kinds == DIALECT_TEXT && s->n_texts == 1 && s->n_finished == 0 && !s->has_usage &&
-           !s->is_error && !s->is_end;
+    return s->n_texts == 1 && s->n_finished == 0 && !s->has_usage && !s->is_error && !s->is_end;
 }
 
 void said_event(struct dialect_answer *a, struct span name, struct span data, said_parse *parse,
@@ -169,10 +180,8 @@ void said_event(struct dialect_answer *a, struct span name, struct span data, sa
     bool is_error_name = span_eq(name, SPAN("error"));
     *ret = (struct token_event){.is_error = is_error_name};
     data = trim(data);
-    if (!is_error_name && shape_matches(&a->shape, data)) {
-        ret->kinds = DIALECT_TEXT;
+    if (!is_error_name && shape_matches(&a->shape, data, &ret->kinds))
         return;
-    }
     if (span_eq(data, SPAN("[DONE]"))) {
         *ret = (struct token_event){.is_end = true};
         a->has_done_marker = a->has_end_mark = true;
@@ -193,10 +202,10 @@ void said_event(struct dialect_answer *a, struct span name, struct span data, sa
         .is_end = s.is_end,
         .is_error = s.is_error,
         .has_usage = s.has_usage,
-        .has_no_choices = !s.has_choices,
+        .has_no_choices = s.has_usage && !s.has_choices,
     };
-    if (is_text_only(&s))
-        shape_learn(&a->shape, data, s.text);
+    if (is_repeatable(&s))
+        shape_learn(&a->shape, data, s.kinds, s.text, s.varying, s.n_varying);
 }
 
 void said_answer(struct dialect_answer *a, struct span body, said_parse *parse)

@@ -15,8 +15,10 @@
 
 struct said {
     uint32_t kinds;   /* dialect_kind bits */
-    struct span text; /* raw text, when all output there is is this one string */
+    struct span text; /* raw output, where one string of it was noted */
     int n_texts;
+    struct span varying[SHAPE_HOLES_MAX - 1]; /* raw values that mean nothing */
+    int n_varying;
     bool is_end; /* the dialect's own end mark */
     bool has_choices;
     bool has_usage;
@@ -38,6 +40,9 @@ void said_init(struct said *s);
 
 /* Takes the next value: a string that is not empty is output of that kind. */
 void said_take_output(struct said *s, struct json *j, uint32_t kind);
+
+/* Takes the next value: a string or number that changes with every event and means nothing. */
+void said_take_varying(struct said *s, struct json *j);
 
 /* A choice (0 where there are none) ended, and why. An empty reason is none. With a detail that is
  * not empty it is kept as "reason:detail". */

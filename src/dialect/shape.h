@@ -2,13 +2,13 @@
 /*
  * dialect/shape.h - recognises a stream event that differs from an earlier one in its text only.
  *
- * Why:       the events of one stream are the same bytes around another piece of text. Once one of
- *            them was read in full, the next is known to say the same as soon as the bytes in front
- *            of the text, the bytes behind it, and the text's being one plain JSON string agree.
- *            That is exact, and costs a twentieth of reading it.
- * Use:       shape_learn after an event that carried text and nothing else; shape_matches before
+ * Why:       the events of one stream are the same bytes around another piece of text (and a number
+ *            of the event, or padding). Once one of them was read in full, the next is known to say
+ *            the same as soon as the bytes around the holes agree and each hole holds one JSON
+ *            string or number. That is exact, and costs a tenth of reading it.
+ * Use:       shape_learn after an event that carried one string of output; shape_matches before
  *            reading the next one. Whatever does not match is read in full.
- * Memory:    SHAPE_BYTES_MAX per stream; events with more around their text are not remembered.
+ * Memory:    SHAPE_BYTES_MAX per stream; events with more around their holes are not remembered.
  */
 #ifndef DIALECT_SHAPE_H
 #define DIALECT_SHAPE_H
@@ -18,18 +18,25 @@
 
 #include "base/span.h"
 
-enum { SHAPE_BYTES_MAX = 448 };
+enum { SHAPE_BYTES_MAX = 448, SHAPE_HOLES_MAX = 3 };
 
 struct shape {
-    uint16_t _head; /* bytes in front of the text, its quote included; 0: nothing is known */
-    uint16_t _tail; /* bytes behind the text, its quote included */
+    uint32_t _kinds;                  /* of output that it carries */
+    uint8_t _n_holes;                 /* 0: nothing is known */
+    uint8_t _text;                    /* which of them is the output: never empty */
+    uint16_t _n[SHAPE_HOLES_MAX + 1]; /* bytes in front of each hole, and behind the last */
     char _bytes[SHAPE_BYTES_MAX];
 };
 
-/* data was read and carried text, which lies inside it (between its quotes, not empty). */
-void shape_learn(struct shape *s, struct span data, struct span text);
+/*
+ * data was read and carried text, which lies inside it (between its quotes, not empty). others: up
+ * to SHAPE_HOLES_MAX - 1 more strings (between their quotes) and numbers in data that mean nothing.
+ */
+void shape_learn(struct shape *s, struct span data, uint32_t kinds, struct span text,
+                 const struct span *others, int n_others);
 
-/* Whether data is what was learned with another text: not empty, without escapes. */
-bool shape_matches(const struct shape *s, struct span data);
+/* Whether data is what was learned with other things in its holes: *ret_kinds is what it carries
+ * then. */
+bool shape_matches(const struct shape *s, struct span data, uint32_t *ret_kinds);
 
 #endif

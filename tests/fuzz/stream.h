@@ -24,6 +24,13 @@ static inline void stream_event(struct stream *s, const struct event *ev)
     struct token_event said;
     s->dialect->event(&s->answer, ev->name, ev->data, &said);
     FUZZ_CHECK(!said.is_end || said.kinds == 0);
+    /* What was learned of earlier events changes nothing. */
+    struct dialect_answer fresh;
+    struct token_event anew;
+    dialect_answer_init(&fresh);
+    s->dialect->event(&fresh, ev->name, ev->data, &anew);
+    FUZZ_CHECK(said.kinds == anew.kinds && said.is_end == anew.is_end);
+    FUZZ_CHECK(said.is_error == anew.is_error && said.has_usage == anew.has_usage);
     FUZZ_CHECK(!said.is_error || s->answer.has_error);
     (void)timing_event(&s->timing, (mono_t){1 + s->timing.n_events}, said.kinds, false);
     if (s->dialect->is_bare_usage && s->dialect->is_bare_usage(ev->data)) {

@@ -27,7 +27,13 @@ static void test_matches(void **state)
         {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"x\"}}]}", true},
         {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"\xc3\xa9t\xc3\xa9\"}}]}", true},
         {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"\"}}]}", false},
-        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\\nb\"}}]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\\nb\"}}]}", true},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"\\\"\"}}]}", true},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"\\\\\"}}]}", true},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"\\u00e4\"}}]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"\\x\"}}]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"x\\\"}}]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"x\\", false},
         {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\nb\"}}]}", false},
         {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\",\"b\":\"c\"}}]}", false},
         {"{\"id\":\"2\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}", false},
@@ -38,11 +44,16 @@ static void test_matches(void **state)
     };
     struct span a = span_cstr(event_a);
     struct shape s = {0};
+    uint32_t kinds = 0;
     (void)state;
-    assert_false(shape_matches(&s, a)); /* nothing learned yet */
-    shape_learn(&s, a, text_of(a));
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        assert_row(rows[i].data, shape_matches(&s, span_cstr(rows[i].data)) == rows[i].expect);
+    assert_false(shape_matches(&s, a, &kinds)); /* nothing learned yet */
+    shape_learn(&s, a, DIALECT_REFUSAL, text_of(a), NULL, 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        kinds = 0;
+        bool is_match = shape_matches(&s, span_cstr(rows[i].data), &kinds);
+        assert_row(rows[i].data, is_match == rows[i].expect);
+        assert_row(rows[i].data, kinds == (is_match ? DIALECT_REFUSAL : 0));
+    }
 }
 
 static void test_too_long_is_forgotten(void **state)
@@ -51,10 +62,46 @@ static void test_too_long_is_forgotten(void **state)
     struct span a = span_cstr(event_a);
     struct shape s = {0};
     (void)state;
-    shape_learn(&s, a, text_of(a));
+    uint32_t kinds;
+    shape_learn(&s, a, DIALECT_TEXT, text_of(a), NULL, 0);
     memset(data, 'x', sizeof(data));
-    shape_learn(&s, span_of(data, sizeof(data)), span_of(data + 5, 1));
-    assert_false(shape_matches(&s, a)); /* it would be the shape of an older event */
+    shape_learn(&s, span_of(data, sizeof(data)), DIALECT_TEXT, span_of(data + 5, 1), NULL, 0);
+    assert_false(shape_matches(&s, a, &kinds)); /* it would be the shape of an older event */
+}
+
+/* Numbers and padding may differ as well, wherever they stand; only the text is never empty. */
+static void test_other_holes(void **state)
+{
+    static const struct {
+        const char *data;
+        bool expect;
+    } rows[] = {
+        {"{\"n\":7,\"delta\":\"Hello\",\"o\":\"pad\"}", true},
+        {"{\"n\":0,\"delta\":\"x\",\"o\":\"\"}", true},
+        {"{\"n\":18446744073709551616,\"delta\":\"x\",\"o\":\"\\n\"}", true},
+        {"{\"n\":7,\"delta\":\"\",\"o\":\"pad\"}", false},
+        {"{\"n\":,\"delta\":\"x\",\"o\":\"pad\"}", false},
+        {"{\"n\":07,\"delta\":\"x\",\"o\":\"pad\"}", false},
+        {"{\"n\":-7,\"delta\":\"x\",\"o\":\"pad\"}", false},
+        {"{\"n\":7.5,\"delta\":\"x\",\"o\":\"pad\"}", false},
+        {"{\"n\":\"7\",\"delta\":\"x\",\"o\":\"pad\"}", false},
+        {"{\"n\":7,\"delta\":\"x\",\"o\":\"pad\"", false},
+        {"{\"n\":7,\"delta\":\"x\",\"o\":\"pad", false},
+        {"{\"n\":7,\"delta\":\"x\",\"o\":\"pad\"}}", false},
+        {"{\"n\":7,\"delta\":\"x", false},
+        {"{\"n\":7", false},
+        {"{\"n\":", false},
+    };
+    struct span a = span_cstr(rows[0].data);
+    struct span holes[2] = {{a.p + span_find(a, SPAN("pad")), 3}, {a.p + 5, 1}};
+    struct shape s = {0};
+    (void)state;
+    shape_learn(&s, a, DIALECT_TEXT, text_of(a), holes, 2);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        uint32_t kinds;
+        assert_row(rows[i].data,
+                   shape_matches(&s, span_cstr(rows[i].data), &kinds) == rows[i].expect);
+    }
 }
 
 /* Every event of every recording says the same with and without what was learned before it. */
@@ -100,11 +147,19 @@ static void on_completions(void *ctx, const char *path, struct span body)
     check_stream(dialect_by_name(SPAN("openai-completions")), body);
 }
 
+static void on_responses(void *ctx, const char *path, struct span body)
+{
+    (void)ctx;
+    (void)path;
+    check_stream(dialect_by_name(SPAN("openai-responses")), body);
+}
+
 static void test_recordings(void **state)
 {
     (void)state;
     int n = corpus_each("corpus/openai-chat", ".sse", on_chat, NULL);
     n += corpus_each("corpus/openai-completions", ".sse", on_completions, NULL);
+    n += corpus_each("corpus/openai-responses", ".sse", on_responses, NULL);
     if (n <= 0)
         skip(); /* the recordings are not beside this checkout */
     assert_true(n_events > 1000);
@@ -115,6 +170,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matches),
         cmocka_unit_test(test_too_long_is_forgotten),
+        cmocka_unit_test(test_other_holes),
         cmocka_unit_test(test_recordings),
     };
     return cmocka_run_group_tests_name("dialect/shape", tests, NULL, NULL);
