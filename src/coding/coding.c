@@ -30,7 +30,7 @@ struct decoder {
         ZSTD_DCtx *zstd;
     } as;
     bool is_zlib_bare; /* deflate without its zlib wrapping */
-    bool is_between;   /* gzip: behind a member, where another one may begin */
+    bool is_between;   /* gzip: behind a member; zstd: where a frame begins; another may follow */
 };
 
 /* Consumes from *in and writes to out (OUT_BYTES); *ret_n: bytes written. */
@@ -213,6 +213,7 @@ static int zstd_begin(struct decoder *d)
     if (!d->as.zstd)
         return -ENOMEM;
     (void)ZSTD_DCtx_setParameter(d->as.zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX);
+    d->is_between = true;
     return 0;
 }
 
@@ -221,15 +222,27 @@ static void zstd_end(struct decoder *d)
     (void)ZSTD_freeDCtx(d->as.zstd);
 }
 
+/* The first byte of a frame's magic number, or of a skippable frame's. The library would also take
+ * frames from before the standard, and their windows of any size. */
+static bool is_zstd_frame(char first)
+{
+    return first == 0x28 || ((unsigned char)first & 0xf0) == 0x50;
+}
+
+/* Frames follow each other; anything else behind one is no part of the answer. */
 static enum decode_status zstd_step(struct decoder *d, struct span *in, char *out, size_t *ret_n)
 {
+    *ret_n = 0;
+    if (d->is_between && !is_zstd_frame(in->p[0]))
+        return d->n_in > 0 ? DECODE_END : DECODE_MALFORMED;
     ZSTD_inBuffer from = {in->p, in->n, 0};
     ZSTD_outBuffer to = {out, OUT_BYTES, 0};
     size_t r = ZSTD_decompressStream(d->as.zstd, &to, &from);
     (void)span_take(in, from.pos);
     *ret_n = to.pos;
+    d->is_between = r == 0;
     if (!ZSTD_isError(r))
-        return DECODE_MORE; /* frames may follow each other */
+        return DECODE_MORE;
     return ZSTD_getErrorCode(r) == ZSTD_error_memory_allocation ? DECODE_NO_MEMORY
                                                                 : DECODE_MALFORMED;
 }

@@ -43,7 +43,7 @@ int decoder_new(enum coding c, struct decoder **ret) WARN_UNUSED;
 struct decoder *decoder_free(struct decoder *d);
 
 /* Decodes in, calling on_bytes with each piece (valid during the call). Pieces come before the
- * status: those in front of malformed data count. */
+ * status: those in front of malformed data count (br, zstd: those of earlier calls do). */
 enum decode_status decoder_feed(struct decoder *d, struct span in,
                                 void (*on_bytes)(void *arg, struct span bytes), void *arg);
 
