@@ -17,7 +17,8 @@
 #include "base/limits.h"
 #include "base/mem.h"
 
-enum { ZSTD_WINDOW_LOG_MAX = 23, GZIP_WINDOW_BITS = 15 + 16, ZLIB_WINDOW_BITS = 15 };
+enum { ZSTD_WINDOW_LOG_MAX = 23, ZSTD_HEADER_BYTES_MAX = 18 };
+enum { GZIP_WINDOW_BITS = 15 + 16, ZLIB_WINDOW_BITS = 15 };
 
 struct decoder {
     const struct decoder_ops *ops;
@@ -30,7 +31,8 @@ struct decoder {
         ZSTD_DCtx *zstd;
     } as;
     bool is_zlib_bare; /* deflate without its zlib wrapping */
-    bool is_between;   /* gzip: behind a member; zstd: where a frame begins; another may follow */
+    bool is_between;   /* gzip, zstd: behind a member or frame; another may follow */
+    uint64_t n_frame;  /* zstd: bytes of this frame so far */
 };
 
 /* Consumes from *in and writes to out (OUT_BYTES); *ret_n: bytes written. */
@@ -213,7 +215,6 @@ static int zstd_begin(struct decoder *d)
     if (!d->as.zstd)
         return -ENOMEM;
     (void)ZSTD_DCtx_setParameter(d->as.zstd, ZSTD_d_windowLogMax, ZSTD_WINDOW_LOG_MAX);
-    d->is_between = true;
     return 0;
 }
 
@@ -222,25 +223,33 @@ static void zstd_end(struct decoder *d)
     (void)ZSTD_freeDCtx(d->as.zstd);
 }
 
-/* The first byte of a frame's magic number, or of a skippable frame's. The library would also take
- * frames from before the standard, and their windows of any size. */
+/* The first byte of a frame's magic number, or of a skippable frame's. */
 static bool is_zstd_frame(char first)
 {
     return first == 0x28 || ((unsigned char)first & 0xf0) == 0x50;
 }
 
-/* Frames follow each other; anything else behind one is no part of the answer. */
+/*
+ * Frames follow each other; anything else behind one is no part of the answer.
+ *
+ * The library would also take frames from before the standard, with windows of any size. It knows
+ * them by four bytes that it is given at once while it reads a frame's header (wherever these stand
+ * in it), so until there can be no more of the header it gets single bytes.
+ */
 static enum decode_status zstd_step(struct decoder *d, struct span *in, char *out, size_t *ret_n)
 {
     *ret_n = 0;
-    if (d->is_between && !is_zstd_frame(in->p[0]))
+    if (d->n_frame == 0 && !is_zstd_frame(in->p[0]))
         return d->n_in > 0 ? DECODE_END : DECODE_MALFORMED;
     ZSTD_inBuffer from = {in->p, in->n, 0};
     ZSTD_outBuffer to = {out, OUT_BYTES, 0};
+    if (d->n_frame < ZSTD_HEADER_BYTES_MAX && in->n > 0)
+        from.size = 1;
     size_t r = ZSTD_decompressStream(d->as.zstd, &to, &from);
     (void)span_take(in, from.pos);
     *ret_n = to.pos;
-    d->is_between = r == 0;
+    d->n_frame = r == 0 ? 0 : d->n_frame + from.pos;
+    d->is_between = d->n_frame == 0;
     if (!ZSTD_isError(r))
         return DECODE_MORE;
     return ZSTD_getErrorCode(r) == ZSTD_error_memory_allocation ? DECODE_NO_MEMORY

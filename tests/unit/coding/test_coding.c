@@ -483,24 +483,39 @@ static void nonsense_is_malformed(void **state)
     }
 }
 
-/* The library knows formats from before the standard, whose windows it does not bound. */
+/* The library knows formats from before the standard, whose windows it does not bound, and takes
+ * their four bytes for a frame of theirs wherever in a header it sees them first. */
 static void zstd_before_its_standard_is_malformed(void **state)
 {
     (void)state;
-    /* v0.7: a window of 2^27 bytes and one raw block. */
-    assert_int_equal(decode(CODING_ZSTD,
-                            SPAN("\x27\xb5\x2f\xfd\0\x88\x40\0\x03"
-                                 "abc\xc0\0\0"),
-                            SPAN("")),
-                     DECODE_MALFORMED);
-    /* No frame, but a frame was before it: that is over. */
-    struct buf b;
-    buf_init(&b, MIB);
-    append_whole(&b, ENCODE_ZSTD, SPAN("x"));
-    append(&b, SPAN("\x27\xb5\x2f\xfd\0\x88\x40\0\x03"
-                    "abc\xc0\0\0"));
-    assert_int_equal(decode(CODING_ZSTD, buf_span(&b), SPAN("x")), DECODE_END);
-    buf_done(&b);
+    static const struct span rows[] = {
+        /* v0.7, v0.6, v0.5: a window of 2^27 bytes and one raw block, where it is so in v0.7 */
+        SPAN_INIT("\x27\xb5\x2f\xfd\0\x88\x40\0\x03xyz\xc0\0\0"),
+        SPAN_INIT("\x26\xb5\x2f\xfd\0\x88\x40\0\x03xyz\xc0\0\0"),
+        SPAN_INIT("\x25\xb5\x2f\xfd\0\x88\x40\0\x03xyz\xc0\0\0"),
+        SPAN_INIT("\x22\xb5\x2f\xfd\0\x88\x40\0\x03xyz\xc0\0\0"),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct decoded d;
+        struct buf b;
+        assert_int_equal(decode(CODING_ZSTD, rows[i], SPAN("")), DECODE_MALFORMED);
+        /* behind the beginning of a good frame, in a read of its own */
+        for (size_t n = 1; n < 20; n++) {
+            open_as(&d, CODING_ZSTD);
+            feed(&d, span_of("\x28\xb5\x2f\xfd\0\x58\x08\0\0\0\x08\0\0\0\x08\0\0\0\x08\0", n));
+            feed(&d, rows[i]);
+            feed(&d, rows[i]);
+            assert_int_equal(d.status, DECODE_MALFORMED);
+            assert_true(span_find(buf_span(&d.out), SPAN("xyz")) == buf_len(&d.out));
+            finish(&d);
+        }
+        /* behind a whole frame: the answer was over */
+        buf_init(&b, MIB);
+        append_whole(&b, ENCODE_ZSTD, SPAN("x"));
+        append(&b, rows[i]);
+        assert_int_equal(decode(CODING_ZSTD, buf_span(&b), SPAN("x")), DECODE_END);
+        buf_done(&b);
+    }
 }
 
 static enum decode_status status_of_window(int window_log)
