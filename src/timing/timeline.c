@@ -4,7 +4,8 @@
  *
  * Invariant: the room holds whole entries, each of `stride` arrivals; the one under construction is
  * _latest. An entry takes at most ENTRY_BYTES_MAX, and one that would not fit makes the room be
- * thinned first, which leaves at least a third of it free.
+ * thinned first, which frees about half of it; numbers that all need a byte more when added up can
+ * make a second time necessary.
  */
 #include "timing/timeline.h"
 
@@ -98,7 +99,7 @@ static void thin(struct timeline *t)
 
 static void make_room(struct timeline *t)
 {
-    if (t->_n + ENTRY_BYTES_MAX > TIMELINE_BYTES)
+    while (t->_n + ENTRY_BYTES_MAX > TIMELINE_BYTES)
         thin(t);
 }
 

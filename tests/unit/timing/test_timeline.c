@@ -107,6 +107,36 @@ static void thinning(void **state)
     }
 }
 
+static void add_arrival(struct timeline *t, int64_t us, int n_events, int64_t n_tokens)
+{
+    timeline_add(t, us * NS_PER_US, false, n_tokens);
+    for (int i = 1; i < n_events; i++)
+        timeline_add(t, us * NS_PER_US, true, i == 1 && n_tokens == INT64_MAX ? n_tokens : 0);
+}
+
+/* Numbers at the end of their bytes' range: two such entries, merged, take as much as before, and
+ * the latest one may take more than there is left. */
+static void thinning_that_frees_nothing(void **state)
+{
+    (void)state;
+    static char guarded[TIMELINE_BYTES + 64];
+    struct timeline t;
+    int64_t us = 0;
+    memset(guarded, 'g', sizeof(guarded));
+    timeline_init(&t, guarded);
+    for (int i = 0; i < 671; i++)
+        add_arrival(&t, us += 127, 127, 127);
+    add_arrival(&t, us += (INT64_C(1) << 49) - 1, 127, (INT64_C(1) << 56) - 1);
+    add_arrival(&t, us += INT64_C(1) << 52, 1 << 15, INT64_MAX);
+    struct span bytes = timeline_bytes(&t);
+    assert_true(bytes.n <= TIMELINE_BYTES);
+    for (size_t k = TIMELINE_BYTES; k < sizeof(guarded); k++)
+        assert_int_equal(guarded[k], 'g');
+    static struct timeline_entry got[TIMELINE_BYTES];
+    size_t n = walk(bytes, got, ARRAY_LEN(got));
+    assert_int_equal(got[n - 1].offset_us, us);
+}
+
 static void malformed(void **state)
 {
     (void)state;
@@ -122,8 +152,12 @@ static void malformed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_few_arrivals), cmocka_unit_test(odd_stamps), cmocka_unit_test(no_room),
-        cmocka_unit_test(thinning),       cmocka_unit_test(malformed),
+        cmocka_unit_test(a_few_arrivals),
+        cmocka_unit_test(odd_stamps),
+        cmocka_unit_test(no_room),
+        cmocka_unit_test(thinning),
+        cmocka_unit_test(thinning_that_frees_nothing),
+        cmocka_unit_test(malformed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
