@@ -17,8 +17,10 @@ void timing_init(struct timing *t)
 {
     memset(t, 0, offsetof(struct timing, gaps));
     t->_last_gap_ns = -1;
+    t->_share_ns = -1;
     gaps_init(&t->gaps);
     gaps_init(&t->hidden_gaps);
+    gaps_init(&t->shares);
 }
 
 static mono_t in_order(struct timing *t, mono_t at)
@@ -31,9 +33,35 @@ static mono_t in_order(struct timing *t, mono_t at)
     return at;
 }
 
+/* --- tokens that the engine told --- */
+
+/* The last arrival is over: its tokens, if any were told, share the time that is theirs. */
+static void settle_share(struct gaps *shares, int64_t ns, uint64_t n_tokens)
+{
+    if (ns < 0 || n_tokens == 0)
+        return;
+    uint32_t n = n_tokens < UINT16_MAX ? (uint32_t)n_tokens : UINT16_MAX;
+    gaps_add(shares, (ns + n / 2) / n, n);
+}
+
+/* A new arrival, behind a gap whose tokens stream (else -1). */
+static void open_share(struct timing *t, int64_t gap_ns)
+{
+    if (t->_n_share_tokens > 0) {
+        settle_share(&t->shares, t->_share_ns, t->_n_share_tokens);
+        t->_share_ns = 0;
+        t->_n_share_tokens = 0;
+    }
+    if (gap_ns < 0)
+        t->_share_ns = -1;
+    else if (t->_share_ns >= 0)
+        t->_share_ns += gap_ns;
+}
+
+/* --- arrivals --- */
+
 /* An output event of an arrival of its own. Returns the gap to record, or -1. */
-static int64_t close_gap(struct timing *t, mono_t at, bool is_answer, bool is_blocked,
-                         uint32_t weight)
+static int64_t close_gap(struct timing *t, mono_t at, bool is_answer, bool is_blocked)
 {
     t->n_arrivals++;
     t->_last_gap_ns = -1;
@@ -41,6 +69,7 @@ static int64_t close_gap(struct timing *t, mono_t at, bool is_answer, bool is_bl
         return -1;
     if (is_blocked) {
         t->n_blocked_gaps++;
+        open_share(t, -1);
         return -1;
     }
     int64_t gap_ns = mono_diff(at, t->t_last_token);
@@ -48,32 +77,23 @@ static int64_t close_gap(struct timing *t, mono_t at, bool is_answer, bool is_bl
     t->_is_last_gap_hidden = !has_answer && !t->has_plain_reasoning;
     t->_last_gap_ns = gap_ns;
     t->_n_over_1s += gap_ns > STALL_MIN_NS;
+    open_share(t, t->_is_last_gap_hidden ? -1 : gap_ns);
     if (t->_is_last_gap_hidden)
-        gaps_add(&t->hidden_gaps, gap_ns, weight);
+        gaps_add(&t->hidden_gaps, gap_ns, 1);
     else /* opaque reasoning behind an answer (a signature) carries no tokens of the stream */
-        gaps_add(&t->gaps, gap_ns, is_answer || t->has_plain_reasoning ? weight : 0);
+        gaps_add(&t->gaps, gap_ns, is_answer || t->has_plain_reasoning);
     return gap_ns;
 }
 
-static void join_arrival(struct timing *t, bool is_answer, uint32_t weight)
+static void join_arrival(struct timing *t, bool is_answer)
 {
     t->n_coalesced++;
     if (t->_last_gap_ns < 0)
         return;
     if (t->_is_last_gap_hidden)
-        gaps_add_events(&t->hidden_gaps, t->_last_gap_ns, weight);
+        gaps_add_events(&t->hidden_gaps, t->_last_gap_ns, 1);
     else if (is_answer || t->has_plain_reasoning)
-        gaps_add_events(&t->gaps, t->_last_gap_ns, weight);
-}
-
-/* What the gap before this event weighs: its tokens where the engine counts, else one event. */
-static uint32_t weight_of(struct timing *t, int64_t n_tokens)
-{
-    if (t->n_output_events == 0)
-        t->_is_counted = n_tokens > 0;
-    if (!t->_is_counted)
-        return 1;
-    return n_tokens < 0 ? 0 : n_tokens < UINT16_MAX ? (uint32_t)n_tokens : UINT16_MAX;
+        gaps_add_events(&t->gaps, t->_last_gap_ns, 1);
 }
 
 struct timing_step timing_event(struct timing *t, mono_t at, uint32_t kinds, bool is_blocked)
@@ -95,11 +115,14 @@ struct timing_step timing_event_counted(struct timing *t, mono_t at, uint32_t ki
     bool is_answer = (kinds & ~(uint32_t)OUTPUT_ANY_REASONING) != 0;
     if ((kinds & OUTPUT_REASONING) && !(kinds & OUTPUT_REASONING_SUMMARY))
         t->has_plain_reasoning = true;
-    uint32_t weight = weight_of(t, n_tokens);
     if (t->n_output_events > 0 && at.ns == t->t_last_token.ns)
-        join_arrival(t, is_answer, weight);
+        join_arrival(t, is_answer);
     else
-        step.gap_ns = close_gap(t, at, is_answer, is_blocked, weight);
+        step.gap_ns = close_gap(t, at, is_answer, is_blocked);
+    if (t->n_output_events == 0)
+        t->_is_counted = n_tokens > 0;
+    if (t->_is_counted && n_tokens > 0 && (is_answer || t->has_plain_reasoning))
+        t->_n_share_tokens += (uint64_t)n_tokens;
 
     t->n_output_events++;
     t->n_content_events += (kinds & OUTPUT_CONTENT) != 0;
@@ -257,11 +280,25 @@ static void itl_histogram(struct itl_run *run, const struct gaps *g)
     }
 }
 
+/* true: the engine told tokens, and these were the samples. */
+static bool each_share(const struct timing *t,
+                       void (*emit)(void *ctx, int64_t itl_ns, uint64_t n_tokens), void *ctx)
+{
+    struct gaps shares = t->shares;
+    settle_share(&shares, t->_share_ns, t->_n_share_tokens);
+    size_t n = gaps_len(&shares);
+    for (size_t i = 0; i < n; i++) {
+        struct gaps_bucket b = gaps_at(&shares, i);
+        emit(ctx, b.middle_ns, b.n_events);
+    }
+    return n > 0;
+}
+
 void timing_each_itl(const struct timing *t, double tokens_per_event,
                      void (*emit)(void *ctx, int64_t itl_ns, uint64_t n_tokens), void *ctx)
 {
-    if (t->_is_counted)
-        tokens_per_event = 1.0; /* the weights are tokens */
+    if (t->_is_counted && each_share(t, emit, ctx))
+        return;
     if (tokens_per_event < 0.0)
         return;
     struct itl_run run = {.tokens_per_event = tokens_per_event, .emit = emit, .ctx = ctx};

@@ -9,8 +9,8 @@
  * Reasoning: hidden (only its count is known), opaque or summarised reasoning streams no tokens
  *            that events could be weighed with. The gaps up to the first answer are then kept in
  *            hidden_gaps: they count in jitter and stalls, and not in ITL.
- * Memory:    fixed size, no allocation. Gaps are kept in struct gaps (timing/gaps.h, <= 512 B).
- * Threading: one owner.
+ * Memory:    fixed size, no allocation. Gaps are kept in struct gaps (timing/gaps.h, <= 512 B
+ * each). Threading: one owner.
  */
 #ifndef TIMING_TIMING_H
 #define TIMING_TIMING_H
@@ -56,11 +56,14 @@ struct timing {
     bool has_plain_reasoning; /* a reasoning event that was neither opaque nor a summary */
     bool is_order_violated;   /* a stamp went backwards; it was clamped */
     bool _is_last_gap_hidden; /* which histogram the last gap went to */
-    bool _is_counted;    /* the engine told the first output event's tokens, so gaps weigh tokens */
-    uint32_t _n_over_1s; /* kept gaps over one second, exact */
-    int64_t _last_gap_ns;    /* -1: the last arrival closed no kept gap */
-    struct gaps gaps;        /* gaps before arrivals whose tokens streamed */
-    struct gaps hidden_gaps; /* gaps up to the first answer, while reasoning was not readable */
+    bool _is_counted;         /* the engine told the first output event's tokens: shares are kept */
+    uint32_t _n_over_1s;      /* kept gaps over one second, exact */
+    int64_t _last_gap_ns;     /* -1: the last arrival closed no kept gap */
+    int64_t _share_ns;        /* time that the tokens told next share; -1: it is not theirs alone */
+    uint64_t _n_share_tokens; /* told by the last arrival */
+    struct gaps gaps;         /* gaps before arrivals whose tokens streamed */
+    struct gaps hidden_gaps;  /* gaps up to the first answer, while reasoning was not readable */
+    struct gaps shares;       /* of gaps, one token's; "events" are tokens here */
 };
 
 /* The gap that an output event closed; ns < 0: none (first output, same arrival, or excluded). */
@@ -79,9 +82,9 @@ void timing_init(struct timing *t);
  */
 struct timing_step timing_event(struct timing *t, mono_t at, uint32_t kinds, bool is_blocked);
 
-/* The same where the engine told how many tokens it generated since it last did (-1: it did not).
- * Told with the first output event, these numbers are the weights of ITL; events without one then
- * weigh nothing, since the next number told includes them. */
+/* The same where the engine told how many tokens it generated since it last did with an output
+ * event (-1: it did not). Told with the first one, these numbers are the weights of ITL: the tokens
+ * of an arrival share its gap, and those before it whose arrivals told none. */
 struct timing_step timing_event_counted(struct timing *t, mono_t at, uint32_t kinds,
                                         bool is_blocked, int64_t n_tokens);
 
@@ -126,10 +129,11 @@ void timing_summarise(const struct timing *t, struct timing_tokens tokens,
                       struct timing_summary *ret);
 
 /*
- * Token-weighted gaps: calls emit once per kept gap bucket with the value of one token's share and
- * the number of tokens. The tokens sum to those that the engine told per event, else to
- * round(events behind gaps x tokens_per_event); a bucket with less than one token gives its time to
- * its neighbour. Does nothing when the engine told none and tokens_per_event is unknown (< 0).
+ * Token-weighted gaps: calls emit once per bucket with the value of one token's share and the
+ * number of tokens. Where the engine told the tokens of events, each is a sample of its share of
+ * its own gap. Else buckets of gaps are shared by their tokens, which sum to round(events behind
+ * gaps x tokens_per_event); one with less than one token gives its time to its neighbour. Does
+ * nothing when the engine told none and tokens_per_event is unknown (< 0).
  */
 void timing_each_itl(const struct timing *t, double tokens_per_event,
                      void (*emit)(void *ctx, int64_t itl_ns, uint64_t n_tokens), void *ctx);

@@ -312,6 +312,109 @@ static void itl_gives_tokenless_time_to_its_neighbour(void **state)
     assert_int_equal(itl_of(&t, 0.0).n_tokens, 0);
 }
 
+/* Steps of one length that give different numbers of tokens: each token has its share of its own
+ * gap, not of all. */
+static void itl_of_counted_tokens_is_exact(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t ms;
+        int64_t n_tokens; /* -1: not told, so that the next number includes them */
+        bool is_blocked;
+        int n;             /* samples that it adds, */
+        int64_t sample_us; /* of this length */
+    } rows[] = {
+        {0, 7, false, 0, 0}, /* the first has no gap */
+        {20, 1, false, 1, 20000},
+        {40, 4, false, 4, 5000},
+        {60, 2, false, 0, 0}, /* what joins it shares its gap: */
+        {60, 3, false, 5, 4000},
+        {80, -1, false, 0, 0}, /* two gaps of which only the second tells */
+        {100, 5, false, 5, 8000},
+        {200, 9, true, 0, 0}, /* reading was paused */
+        {220, 2, false, 2, 10000},
+        {320, -1, true, 0, 0}, /* paused, and not told: the next number is of both */
+        {340, 3, false, 0, 0},
+        {360, 0, false, 0, 0}, /* told, and none: its time is the next one's */
+        {380, 1, false, 1, 40000},
+        {400, -1, false, 0, 0}, /* nothing tells any more */
+    };
+    struct timing t;
+    struct itl want = {0};
+    double total_us = 0.0;
+    timing_init(&t);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        (void)timing_event_counted(&t, at_ms(rows[i].ms), OUTPUT_TEXT, rows[i].is_blocked,
+                                   rows[i].n_tokens);
+        want.n_tokens += (uint64_t)rows[i].n;
+        total_us += rows[i].n * (double)rows[i].sample_us;
+    }
+    struct itl got = itl_of(&t, 3.0);
+    assert_int_equal(got.n_tokens, want.n_tokens);
+    assert_near(got.total_ns, total_us * 1e3);
+    assert_near((double)got.min_ns, 4e6);
+    assert_near((double)got.max_ns, 40e6);
+    assert_int_equal(got.n, 6); /* distinct shares: 4, 5, 8, 10, 20, 40 ms */
+    assert_int_equal(itl_of(&t, -1.0).n_tokens, want.n_tokens); /* also without usage at the end */
+    assert_int_equal(t.gaps.n_gaps, 10);
+}
+
+/* The gap up to the first answer is no token's where the reasoning before it cannot be read. */
+static void counted_tokens_behind_opaque_reasoning(void **state)
+{
+    (void)state;
+    struct timing t;
+    timing_init(&t);
+    (void)timing_event_counted(&t, at_ms(0), OUTPUT_REASONING_OPAQUE, false, 100);
+    (void)timing_event_counted(&t, at_ms(900), OUTPUT_REASONING_OPAQUE, false, 100);
+    (void)timing_event_counted(&t, at_ms(9000), OUTPUT_TEXT, false, 7);
+    (void)timing_event_counted(&t, at_ms(9010), OUTPUT_TEXT, false, 2);
+    struct itl i = itl_of(&t, 1.0);
+    assert_int_equal(i.n_tokens, 2);
+    assert_near((double)i.max_ns, 5e6);
+    assert_near((double)i.min_ns, 5e6);
+}
+
+/* An engine that tells a number with its first event and then no more is none that counts. */
+static void one_number_is_no_count(void **state)
+{
+    (void)state;
+    struct timing t;
+    timing_init(&t);
+    for (int i = 0; i < 5; i++)
+        (void)timing_event_counted(&t, at_ms(10 * i), OUTPUT_TEXT, false, i == 0 ? 1 : -1);
+    struct itl i = itl_of(&t, 2.0);
+    assert_int_equal(i.n_tokens, 8);
+    assert_near((double)i.max_ns, 5e6);
+}
+
+/* Any stream of told counts: no token and no time is lost or invented. */
+static void itl_of_counted_tokens_sums_up(void **state)
+{
+    (void)state;
+    struct rng rng;
+    rng_seed(&rng, 8);
+    for (int round = 0; round < 300; round++) {
+        struct timing t;
+        uint64_t n_tokens = 0;
+        int64_t ns = NS_PER_S;
+        int n = 2 + (int)rng_below(&rng, 200);
+        timing_init(&t);
+        (void)timing_event_counted(&t, (mono_t){ns}, OUTPUT_TEXT, false, 1);
+        for (int i = 1; i < n; i++) {
+            int64_t told = 1 + (int64_t)rng_below(&rng, 6);
+            bool is_new = i == 1 || i == n - 1 || rng_below(&rng, 4) > 0;
+            ns += is_new ? 1000000 + (int64_t)rng_below(&rng, 80000000) : 0;
+            (void)timing_event_counted(&t, (mono_t){ns}, OUTPUT_TEXT, false, told);
+            n_tokens += (uint64_t)told;
+        }
+        struct itl i = itl_of(&t, 1.5);
+        assert_int_equal(i.n_tokens, n_tokens);
+        double span = (double)mono_diff(t.t_last_token, t.t_first_token);
+        assert_true(i.total_ns > span * 0.95 && i.total_ns < span * 1.05);
+    }
+}
+
 static void stalls_and_jitter(void **state)
 {
     (void)state;
@@ -427,6 +530,10 @@ int main(void)
         cmocka_unit_test(readable_after_opaque_is_not_hidden),
         cmocka_unit_test(itl_is_weighted_by_tokens),
         cmocka_unit_test(itl_gives_tokenless_time_to_its_neighbour),
+        cmocka_unit_test(itl_of_counted_tokens_is_exact),
+        cmocka_unit_test(counted_tokens_behind_opaque_reasoning),
+        cmocka_unit_test(one_number_is_no_count),
+        cmocka_unit_test(itl_of_counted_tokens_sums_up),
         cmocka_unit_test(stalls_and_jitter),
         cmocka_unit_test(gaps_sum_to_the_span),
         cmocka_unit_test(itl_tokens_sum_to_the_rounded_total),
