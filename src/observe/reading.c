@@ -284,20 +284,16 @@ static void on_decoded(void *arg, struct span bytes)
 
 static void read_coded(struct tap *t, struct span bytes)
 {
-    switch (decoder_feed(t->decoder, bytes, on_decoded, t)) {
-    case DECODE_MORE:
-    case DECODE_END:
-        return;
-    case DECODE_MALFORMED:
+    enum decode_status status = decoder_feed(t->decoder, bytes, on_decoded, t);
+    bool is_wanted = t->reading == READING_EVENTS || t->reading == READING_BODY;
+    if (is_wanted && status == DECODE_MALFORMED)
         stop_reading(t, "content_coded", STAT_UNOBSERVED_CODED);
-        break;
-    case DECODE_TOO_LARGE:
+    else if (is_wanted && status == DECODE_TOO_LARGE)
         stop_reading(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
-        break;
-    case DECODE_NO_MEMORY:
+    else if (is_wanted && status == DECODE_NO_MEMORY)
         stop_reading(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
-        break;
-    }
+    if (t->reading == READING_NOTHING || t->reading == READING_DONE)
+        t->decoder = decoder_free(t->decoder); /* its window is large, and the rest may be long */
 }
 
 void reading_body(struct tap *t, struct span bytes, struct stamp at)

@@ -24,9 +24,14 @@ struct seen {
     int64_t overheads_ns[SEEN_MAX];
     uint64_t itl_tokens;
     double itl_total_ns;
+    struct {
+        int64_t ns;
+        uint64_t n_tokens;
+    } itl[SEEN_MAX];
     bool was_started;
     bool is_late; /* something came after done */
     struct record record;
+    char timeline[TIMELINE_BYTES]; /* what the record borrowed */
     struct sink_labels labels;
 };
 
@@ -101,6 +106,9 @@ static inline void seen_itl(void *sink, struct sink_labels *l, int64_t ns, uint6
 {
     struct seen *s = sink;
     (void)l;
+    assert_true(s->n_itl < SEEN_MAX);
+    s->itl[s->n_itl].ns = ns;
+    s->itl[s->n_itl].n_tokens = n_tokens;
     s->n_itl++;
     s->itl_tokens += n_tokens;
     s->itl_total_ns += (double)ns * (double)n_tokens;
@@ -113,6 +121,10 @@ static inline void seen_done(void *sink, struct sink_labels *l, const struct rec
     struct seen *s = sink;
     s->n_done++;
     s->record = *r;
+    assert_true(r->timeline.n <= sizeof(s->timeline));
+    if (r->timeline.n > 0)
+        memcpy(s->timeline, r->timeline.p, r->timeline.n);
+    s->record.timeline.p = s->timeline;
     s->labels = *l;
     s->was_started = was_started;
 }
@@ -128,11 +140,17 @@ static const struct sink_ops seen_ops = {
     .done = seen_done,
 };
 
+/* With the timeline of every n-th stream kept. */
+static inline void path_open_sampling(struct path *p, uint32_t timeline_every)
+{
+    const struct observer_config config = {.timeline_every = timeline_every};
+    memset(p, 0, sizeof(*p));
+    assert_int_equal(observer_new(&config, &seen_ops, &p->seen, &p->observer), 0);
+}
+
 static inline void path_open(struct path *p)
 {
-    memset(p, 0, sizeof(*p));
-    assert_int_equal(observer_new(&(struct observer_config){0}, &seen_ops, &p->seen, &p->observer),
-                     0);
+    path_open_sampling(p, 0);
 }
 
 static inline void path_close(struct path *p)
@@ -177,12 +195,22 @@ static inline void path_attempt(struct path *p, int64_t sent)
     observe_tap.sent(p->tap, us(sent));
 }
 
-static inline void path_head(struct path *p, int status, const char *type, int64_t at)
+/* coding: of the content, or NULL. */
+static inline void path_head_coded(struct path *p, int status, const char *type, const char *coding,
+                                   int64_t at)
 {
     struct http1_head head = {.status = status, .minor = 1, .framing = HTTP1_BODY_CHUNKED};
     if (type)
         head.fields[head.n_fields++] = (struct http1_field){SPAN("content-type"), span_cstr(type)};
+    if (coding)
+        head.fields[head.n_fields++] =
+            (struct http1_field){SPAN("Content-Encoding"), span_cstr(coding)};
     observe_tap.response_head(p->tap, &head, stamp_us(p, at));
+}
+
+static inline void path_head(struct path *p, int status, const char *type, int64_t at)
+{
+    path_head_coded(p, status, type, NULL, at);
 }
 
 static const struct http1_head path_post = {.method = SPAN_INIT("POST"), .minor = 1};
@@ -217,10 +245,15 @@ static inline void path_open_stream(struct path *p, const char *body)
 #define STREAM_BODY "{\"model\":\"m\",\"stream\":true}"
 
 /* One read, forwarded 20 us later. */
+static inline void path_read_bytes(struct path *p, struct span bytes, int64_t at)
+{
+    observe_tap.response_body(p->tap, bytes, stamp_us(p, at));
+    observe_tap.forwarded(p->tap, us(at + 20));
+}
+
 static inline void path_read(struct path *p, const char *bytes, int64_t at)
 {
-    observe_tap.response_body(p->tap, span_cstr(bytes), stamp_us(p, at));
-    observe_tap.forwarded(p->tap, us(at + 20));
+    path_read_bytes(p, span_cstr(bytes), at);
 }
 
 static inline void path_end_as(struct path *p, enum tap_end end, enum tap_reason reason, int64_t at)

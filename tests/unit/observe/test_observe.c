@@ -379,18 +379,15 @@ static void unknown_paths_are_measured_at_http_level(void **state)
 
 /* --- what cannot be followed --- */
 
-static void coded_answers_are_not_read(void **state)
+static void answers_in_an_unknown_coding_are_not_read(void **state)
 {
     (void)state;
     int64_t before = stat_sum(STAT_UNOBSERVED_CODED);
     struct path p;
     path_open(&p);
     path_send(&p, "openai-chat", STREAM_BODY);
-    struct http1_head answer = {.status = 200, .framing = HTTP1_BODY_CHUNKED, .n_fields = 2};
-    answer.fields[0] = (struct http1_field){SPAN("Content-Type"), SPAN("text/event-stream")};
-    answer.fields[1] = (struct http1_field){SPAN("Content-Encoding"), SPAN("gzip")};
-    observe_tap.response_head(p.tap, &answer, stamp_us(&p, 500));
-    path_read(&p, "\x1f\x8b...", 600);
+    path_head_coded(&p, 200, "text/event-stream", "gzip, br", 500);
+    path_read(&p, TEXT("a") DONE, 600);
     path_end(&p, 700);
     assert_string_equal(p.seen.record.unobserved, "content_coded");
     assert_int_equal(p.seen.record.outcome, OUTCOME_OK);
@@ -791,7 +788,7 @@ int main(void)
         cmocka_unit_test(whole_bodies),
         cmocka_unit_test(multi_choice_gives_no_gap_samples),
         cmocka_unit_test(unknown_paths_are_measured_at_http_level),
-        cmocka_unit_test(coded_answers_are_not_read),
+        cmocka_unit_test(answers_in_an_unknown_coding_are_not_read),
         cmocka_unit_test(an_event_over_the_limit_stops_the_clock),
         cmocka_unit_test(a_body_over_the_limit_is_not_read),
         cmocka_unit_test(nonsense_is_malformed),
