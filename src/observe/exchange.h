@@ -47,7 +47,8 @@ struct tap {
     uint64_t length_left; /* of a body with Content-Length, else UINT64_MAX */
     mono_t t_last_read;
     mono_t t_unforwarded; /* stamp of the last read if it brought output, until it was forwarded */
-    struct decoder *decoder; /* of a content-coded answer */
+    struct decoder *decoder; /* of a content-coded answer that is still read */
+    int64_t n_tokens_told;   /* generated, as told by the last output event that did */
     struct events events;
     struct buf body;
     bool has_told_first_token; /* once per exchange, whatever the attempts */

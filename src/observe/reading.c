@@ -52,6 +52,7 @@ void reading_reset(struct tap *t)
     t->length_left = LENGTH_UNKNOWN;
     t->t_last_read = MONO_NONE;
     t->t_unforwarded = MONO_NONE;
+    t->n_tokens_told = 0;
 
     struct record *r = &t->rec;
     r->t_connected = r->t_sent = r->t_headers = r->t_first_byte = MONO_NONE;
@@ -177,23 +178,36 @@ void reading_resumed(struct tap *t, mono_t at)
     t->pause_to = at;
 }
 
-/* Tokens that the engine generated since it last told; -1: this event tells nothing about it. */
-static int64_t tokens_since(const struct tap *t, int64_t n_before)
+/* Tokens that the engine generated since it last told with an output event, so that those of events
+ * without output are the next one's; -1: this event tells nothing about it. */
+static int64_t tokens_since(struct tap *t, const struct token_event *said)
 {
+    if (said->kinds == 0 || !said->has_usage)
+        return -1;
     int64_t n = usage_generated(t->dialect, &t->answer.usage);
-    int64_t since = n - (n_before > 0 ? n_before : 0);
-    return n >= 0 && since >= 0 ? since : -1;
+    if (n < t->n_tokens_told)
+        return -1;
+    int64_t since = n - t->n_tokens_told;
+    t->n_tokens_told = n;
+    return since;
 }
 
-static void time_event(struct tap *t, const struct token_event *said, mono_t at, int64_t n_tokens)
+/* Since the request was complete; output from before that counts as from then. */
+static int64_t since_request(const struct tap *t, mono_t at)
+{
+    return mono_is_set(t->rec.t_request) ? mono_diff(at, t->rec.t_request) : 0;
+}
+
+static void time_event(struct tap *t, const struct token_event *said, mono_t at)
 {
     bool is_paused = is_pause_between(t, t->timing.t_last_token, at);
     uint32_t n_arrivals = t->timing.n_arrivals;
+    int64_t n_tokens = tokens_since(t, said);
     struct timing_step step =
         timing_event_counted(&t->timing, at, said->kinds, is_paused, n_tokens);
     if (said->kinds == 0)
         return;
-    timeline_add(&t->timeline, mono_diff(t->timing.t_last_token, t->rec.t_request),
+    timeline_add(&t->timeline, since_request(t, t->timing.t_last_token),
                  t->timing.n_arrivals == n_arrivals, n_tokens);
     if (at.ns >= t->pause_to.ns)
         t->pause_from = t->pause_to = MONO_NONE; /* no later gap can overlap it */
@@ -203,10 +217,9 @@ static void time_event(struct tap *t, const struct token_event *said, mono_t at,
 static void on_event(struct tap *t, const struct event *ev, mono_t at)
 {
     struct token_event said;
-    int64_t n_before = usage_generated(t->dialect, &t->answer.usage);
     t->dialect->event(&t->answer, ev->name, ev->data, &said);
     if (!t->is_timing_off)
-        time_event(t, &said, at, said.has_usage ? tokens_since(t, n_before) : -1);
+        time_event(t, &said, at);
     if (said.is_end) {
         t->rec.t_end_event = mono_max(at, t->timing.t_last_event);
         t->reading = READING_DONE;
