@@ -25,7 +25,6 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
-#include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/queue.h"
@@ -128,10 +127,10 @@ static void render(struct jsonlog *log, const struct record *r)
         log->on_line(log->on_line_arg, span_of(buf_span(&log->batch).p + len, end - len));
 }
 
-/* Room that the largest line surely fits in; records are bounded, their lines are below 8 KiB. */
+/* Room that the longest line surely fits in, with what is reserved on its way. */
 static bool has_room(const struct jsonlog *log)
 {
-    return buf_len(&log->batch) + 16 * KIB <= BATCH_BYTES_MAX;
+    return buf_len(&log->batch) + 2 * RECORD_LINE_MAX + 1 <= BATCH_BYTES_MAX;
 }
 
 /* Fills an empty batch from the queue; false: nothing was there. */

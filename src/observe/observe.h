@@ -6,7 +6,7 @@
  *            observe/sink.h the instant they exist.
  * Failing:   open. Content-coded answers, events over the limit, lack of memory: the exchange is
  *            marked unobserved{reason}; HTTP-level stamps, sizes and the outcome go on.
- * Memory:    one allocation per exchange (struct tap, about 4 KiB, from a free list of the
+ * Memory:    one allocation per exchange (struct tap, about 7 KiB, from a free list of the
  *            observer), plus held partial events while a stream's events straddle reads, plus a
  *            copy of non-stream answers that arrive in several reads (LIMIT_ANSWER_BYTES).
  *            No allocation per streamed event.

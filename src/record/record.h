@@ -244,7 +244,11 @@ extern const struct record_field record_fields[];
 extern const char record_group_stream[]; /* the group of fields that only streams have */
 extern const size_t record_n_fields;
 
-/* One compact JSON object without line end, fields in table order. 0 or -errno of buf. */
+/* Bytes that the longest line stays within, with the longest timeline. */
+enum { RECORD_LINE_MAX = 16 * 1024 + 12 * TIMELINE_BYTES };
+
+/* One compact JSON object without line end, fields in table order. 0 or -errno of buf, which has to
+ * have room for 2 * RECORD_LINE_MAX within its maximum. */
 int record_to_json(const struct record *r, struct buf *out) WARN_UNUSED;
 
 /* docs/RECORD.md. */

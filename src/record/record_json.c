@@ -17,8 +17,14 @@
 /* All texts full, each byte escaped to six, and everything else besides; a test holds it. */
 enum { LINE_BYTES_MAX = 16 * 1024, TOKENS_DECIMALS = 6 };
 
-/* Text of an entry of the timeline, for each byte of it: "[1234567890.123,1,1]," from 5 bytes. */
+/*
+ * Text of an entry of the timeline, for each byte of it. An entry of three bytes is the worst: its
+ * offset is a sum and may have all of 17 digits and 3 decimals, its counts 3 digits each; with 6
+ * signs that is 32, and each further byte adds 3 at most. The list's own two signs fit as well.
+ */
 enum { TIMELINE_TEXT_PER_BYTE = 12 };
+_Static_assert(LINE_BYTES_MAX + TIMELINE_TEXT_PER_BYTE * TIMELINE_BYTES == RECORD_LINE_MAX,
+               "what is reserved for a line");
 
 /* A line under construction: bytes since start are not yet committed to out. */
 struct line {

@@ -287,6 +287,80 @@ static void test_no_memory(void **state)
     fixture_done(&f);
 }
 
+/* A full timeline, whose room is written over once the row was pushed. */
+static void push_long(struct jsonlog *log, int i)
+{
+    static char room[TIMELINE_BYTES];
+    struct timeline t;
+    struct record r;
+    record_init(&r);
+    snprintf(r.request_id, sizeof(r.request_id), "req-%06d", i);
+    memset(r.model_requested, 1, sizeof(r.model_requested) - 1); /* each becomes six bytes */
+    r.is_stream = true;
+    timeline_init(&t, room);
+    for (int k = 0; k < 660; k++)
+        timeline_add(&t, INT64_MAX / 2 + k * NS_PER_US, false, 100);
+    r.timeline = timeline_bytes(&t);
+    assert_true(r.timeline.n > 1900);
+    jsonlog_push(log, &r);
+    memset(room, 0xff, sizeof(room));
+}
+
+/* More than fits into a batch, so that rows of any length meet the end of one. */
+static void test_long_lines(void **state)
+{
+    (void)state;
+    enum { N = 1000 };
+    struct fixture f;
+    fixture_init(&f);
+    int64_t n_dropped = stat_sum(STAT_DROP_LOG_WRITE);
+    struct jsonlog *log = log_of(f.path, N);
+    for (int i = 0; i < N; i++) {
+        if (i % 3 == 0)
+            push(log, i);
+        else
+            push_long(log, i);
+    }
+    jsonlog_free(log);
+    assert_int_equal(stat_sum(STAT_DROP_LOG_WRITE), n_dropped);
+    assert_ids(f.path, 0, N);
+    struct span file = corpus_read(f.path);
+    size_t n_timelines = 0;
+    for (struct span rest = file; rest.n > 0;) {
+        struct span line = span_split(&rest, '\n');
+        n_timelines += span_find(line, SPAN("\"timeline\":[[")) < line.n;
+    }
+    assert_int_equal(n_timelines, N - (N + 2) / 3);
+    free((void *)(uintptr_t)file.p);
+    fixture_done(&f);
+}
+
+static int try_to_push(void *ctx)
+{
+    struct jsonlog *log = ctx;
+    int64_t n = stat_sum(STAT_DROP_NO_MEMORY);
+    int64_t n_queued = stat_sum(STAT_RECORDS_QUEUED);
+    push_long(log, 1);
+    if (stat_sum(STAT_DROP_NO_MEMORY) == n)
+        return 0;
+    assert_int_equal(stat_sum(STAT_RECORDS_QUEUED), n_queued);
+    return -ENOMEM;
+}
+
+/* A long row that finds no memory is counted, and leaves nothing. */
+static void test_push_without_memory(void **state)
+{
+    (void)state;
+    struct jsonlog *log = log_of("", 10);
+    int64_t n_live = mem_live_blocks();
+    mem_fail_from(1);
+    assert_int_equal(try_to_push(log), -ENOMEM);
+    mem_fail_off();
+    assert_int_equal(mem_live_blocks(), n_live);
+    assert_int_equal(try_to_push(log), 0);
+    jsonlog_free(log);
+}
+
 static void test_cannot_open(void **state)
 {
     (void)state;
@@ -541,6 +615,8 @@ int main(void)
         cmocka_unit_test(test_on_line),
         cmocka_unit_test(test_queue_full),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_push_without_memory),
         cmocka_unit_test(test_cannot_open),
         cmocka_unit_test(test_reopen),
         cmocka_unit_test(test_reopen_fails),

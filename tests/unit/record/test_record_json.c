@@ -6,11 +6,13 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "memfail.h"
 #include "record/record.h"
 
@@ -221,6 +223,105 @@ static void failed_allocations_leave_the_buffer(void **state)
     buf_done(&small);
 }
 
+/* --- timelines --- */
+
+enum { TEXT_PER_BYTE = 12, LINE_WITHOUT = RECORD_LINE_MAX - TEXT_PER_BYTE * TIMELINE_BYTES };
+
+/* Adds an arrival of so many events and tokens. */
+static void arrive(struct timeline *t, int64_t us, uint64_t n_events, int64_t n_tokens)
+{
+    timeline_add(t, us * NS_PER_US, false, n_tokens);
+    for (uint64_t i = 1; i < n_events; i++)
+        timeline_add(t, us * NS_PER_US, true, -1);
+}
+
+/* As many entries as there is room for, each of three bytes only, and long to write: the offset is
+ * the sum of all before it. */
+static struct span longest_timeline(struct timeline *t, char *room)
+{
+    int64_t us = INT64_MAX / NS_PER_US - 1000;
+    timeline_init(t, room);
+    arrive(t, us, 127, 127);
+    for (int i = 0; i < 669; i++)
+        arrive(t, ++us, 127, 127);
+    return timeline_bytes(t);
+}
+
+static size_t line_bytes(const struct record *r)
+{
+    struct buf line;
+    buf_init(&line, MIB);
+    assert_int_equal(record_to_json(r, &line), 0);
+    size_t n = buf_len(&line);
+    buf_done(&line);
+    return n;
+}
+
+/* The room for a timeline's text is TEXT_PER_BYTE times its bytes: for each length that the three
+ * numbers of an entry can have, the longest text of it fits. */
+static void room_for_timelines_suffices(void **state)
+{
+    (void)state;
+    enum { FRAME = sizeof(",[.,,]") - 1, OUTER = 2, MS = 17, US = 3 };
+    for (int events = 1; events <= 10; events++) {
+        for (int tokens = 1; tokens <= 10; tokens++) {
+            char digits[2][24];
+            int n = 0;
+            for (int k = 0; k < 2; k++) {
+                int bytes = k == 0 ? events : tokens;
+                uint64_t largest = bytes == 10 ? UINT64_MAX : (UINT64_C(1) << (7 * bytes)) - 1;
+                n += snprintf(digits[k], sizeof(digits[k]), "%" PRIu64, largest);
+            }
+            /* the offset may have all its digits after a difference of one byte */
+            assert_true(FRAME + OUTER + MS + US + n <= TEXT_PER_BYTE * (1 + events + tokens));
+        }
+    }
+    static struct record r;
+    static char room[TIMELINE_BYTES];
+    struct timeline t;
+    struct rng rng;
+    r = sample();
+    size_t n_without = line_bytes(&r);
+    r.timeline = longest_timeline(&t, room);
+    assert_true(r.timeline.n > 2000);
+    size_t n_text = line_bytes(&r) - n_without - sizeof(",\"timeline\":") + 1;
+    assert_true(n_text > 9 * r.timeline.n && n_text <= TEXT_PER_BYTE * r.timeline.n);
+    rng_seed(&rng, 12);
+    for (int round = 0; round < 200; round++) {
+        int64_t us = (int64_t)(rng_u64(&rng) >> (11 + rng_below(&rng, 50)));
+        int n = 1 + (int)rng_below(&rng, 2000);
+        timeline_init(&t, room);
+        for (int i = 0; i < n; i++) {
+            us += (int64_t)(UINT64_C(1) << rng_below(&rng, 20));
+            arrive(&t, us, 1 + rng_below(&rng, 3),
+                   (int64_t)(rng_u64(&rng) >> (1 + rng_below(&rng, 63))));
+        }
+        r.timeline = timeline_bytes(&t);
+        n_text = line_bytes(&r) - n_without - sizeof(",\"timeline\":") + 1;
+        assert_true(n_text <= TEXT_PER_BYTE * r.timeline.n);
+    }
+}
+
+static void timelines_are_exact_milliseconds(void **state)
+{
+    (void)state;
+    static char room[TIMELINE_BYTES];
+    struct record r = sample();
+    struct timeline t;
+    timeline_init(&t, room);
+    arrive(&t, 0, 1, -1);
+    arrive(&t, 12345, 2, 3);
+    arrive(&t, INT64_C(86400000001), 1, 1);
+    r.timeline = timeline_bytes(&t);
+    const char *json = json_of(&r);
+    assert_has(json, "\"timeline\":[[0.000,1,0],[12.345,2,3],[86400000.001,1,1]]");
+    r.is_stream = false;
+    assert_has_not(json_of(&r), "timeline");
+    r.is_stream = true;
+    r.timeline.n = 0;
+    assert_has_not(json_of(&r), "timeline");
+}
+
 /* The longest line there can be: it has to fit into the room that the writer reserves at once. */
 static void test_longest_line(void **state)
 {
@@ -245,12 +346,22 @@ static void test_longest_line(void **state)
     assert_int_equal(record_to_json(&r, &line), 0);
     assert_in_range(buf_len(&line), 5000, 14000); /* of 16 KiB */
     buf_done(&line);
+    static char room[TIMELINE_BYTES];
+    struct timeline t;
+    r.timeline = longest_timeline(&t, room);
+    assert_in_range(line_bytes(&r), LINE_WITHOUT, RECORD_LINE_MAX);
+    /* As much again may be asked for behind a part of it, and no more. */
+    buf_init(&line, (size_t)2 * RECORD_LINE_MAX);
+    assert_int_equal(record_to_json(&r, &line), 0);
+    buf_done(&line);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longest_line),
+        cmocka_unit_test(timelines_are_exact_milliseconds),
+        cmocka_unit_test(room_for_timelines_suffices),
         cmocka_unit_test(durations_are_exact_milliseconds),
         cmocka_unit_test(unknown_is_null_or_absent_never_a_number),
         cmocka_unit_test(flags_and_names),
