@@ -2,21 +2,12 @@
 /*
  * dialect/openai_request.c - request inspection, the include_usage edit, refusal bodies.
  *
- * What a request asks for is read as its server will read it: of keys that stand twice the last
- * one counts, and a key may be written with escapes. The edit touches nothing but the one value.
+ * The edit touches nothing but the one value.
  */
 #include "base/jsonw.h"
+#include "dialect/inspect.h"
 #include "dialect/openai_common.h"
-
-static void take_model(struct json *j, struct dialect_request *ret)
-{
-    struct json_value v;
-    if (!take_whole(j, &v))
-        return;
-    ret->model[0] = '\0';
-    if (v.type == JSON_STRING)
-        (void)json_unescape(v.raw, ret->model, sizeof(ret->model));
-}
+#include "dialect/refusal.h"
 
 static void take_stream_options(struct json *j, struct dialect_request *ret)
 {
@@ -34,73 +25,44 @@ static void take_stream_options(struct json *j, struct dialect_request *ret)
     }
 }
 
-/* Passes over the value that is the prompt and adds its size, as far as the window shows it. */
-static void take_prompt(struct json *j, size_t window_bytes, struct dialect_request *ret)
-{
-    size_t before = json_offset(j);
-    size_t after = json_skip(j) ? json_offset(j) : window_bytes;
-    ret->prompt_bytes += (int64_t)(after - before);
-}
-
-static void take_request_member(struct json *j, struct span raw, struct span window,
-                                struct dialect_request *ret)
-{
-    switch (key_of(raw)) {
-    case KEY_STREAM:
-        take_flag(j, &ret->is_stream);
-        break;
-    case KEY_STREAM_OPTIONS:
-        take_stream_options(j, ret);
-        break;
-    case KEY_N:
-        take_positive(j, &ret->n);
-        break;
-    case KEY_MESSAGES:
-    case KEY_PROMPT:
-    case KEY_INPUT:
-    case KEY_INSTRUCTIONS:
-        take_prompt(j, window.n, ret);
-        break;
-    default:
-        (void)json_skip(j); /* the status is sticky */
-        break;
-    }
-}
-
 void openai_inspect(struct span target, struct span window, bool is_complete,
                     struct dialect_request *ret)
 {
-    struct json j;
-    struct span raw;
-    int n_models = 0;
+    struct inspect_walk w;
+    enum key key;
     int64_t max_completion = -1;
     (void)target;
 
-    *ret = (struct dialect_request){.is_complete = is_complete, .max_tokens = -1, .n = 1};
-    json_init(&j, window);
-    if (!take_object(&j))
-        return;
-    while (json_key(&j, &raw)) {
-        switch (key_of(raw)) {
-        case KEY_MODEL:
-            ret->is_duplicate_model = n_models++ > 0 || raw.n > strlen("model");
-            take_model(&j, ret);
-            break;
+    inspect_begin(&w, window, is_complete, ret);
+    while (inspect_member(&w, &key)) {
+        switch (key) {
         case KEY_MAX_TOKENS:
-            take_positive(&j, &ret->max_tokens);
+            take_positive(&w.json, &ret->max_tokens);
             break;
         case KEY_MAX_COMPLETION_TOKENS:
         case KEY_MAX_OUTPUT_TOKENS: /* responses */
-            take_positive(&j, &max_completion);
+            take_positive(&w.json, &max_completion);
+            break;
+        case KEY_STREAM_OPTIONS:
+            take_stream_options(&w.json, ret);
+            break;
+        case KEY_N:
+            take_positive(&w.json, &ret->n);
+            break;
+        case KEY_MESSAGES:
+        case KEY_PROMPT:
+        case KEY_INPUT:
+        case KEY_INSTRUCTIONS:
+            inspect_take_prompt(&w);
             break;
         default:
-            take_request_member(&j, raw, window, ret);
+            (void)json_skip(&w.json); /* the status is sticky */
             break;
         }
     }
+    inspect_end(&w);
     if (max_completion > 0)
         ret->max_tokens = max_completion;
-    ret->is_json = is_complete ? json_is_done(&j) : json_status(&j) != JSON_ERROR;
 }
 
 /* Where the edit has to go: the last stream_options and the last include_usage in it. */
@@ -197,41 +159,25 @@ bool openai_add_include_usage(struct span window, const struct dialect_request *
 
 /* --- refusals --- */
 
-struct refusal_row {
-    int status;
-    const char *type;
-    const char *code;
+static const char *const error_types[REFUSAL_COUNT_] = {
+    [REFUSAL_BAD_REQUEST] = "invalid_request_error",
+    [REFUSAL_UNAUTHORIZED] = "authentication_error",
+    [REFUSAL_FORBIDDEN] = "permission_error",
+    [REFUSAL_NOT_FOUND] = "invalid_request_error",
+    [REFUSAL_REQUEST_TIMEOUT] = "invalid_request_error",
+    [REFUSAL_BODY_TOO_LARGE] = "invalid_request_error",
+    [REFUSAL_TOO_MANY] = "rate_limit_error",
+    [REFUSAL_INTERNAL] = "server_error",
+    [REFUSAL_CONNECT_FAILED] = "upstream_error",
+    [REFUSAL_BAD_RESPONSE] = "upstream_error",
+    [REFUSAL_UPSTREAM_CUT] = "upstream_error",
+    [REFUSAL_DRAINING] = "server_error",
+    [REFUSAL_TIMEOUT] = "upstream_error",
 };
-
-static const struct refusal_row refusals[REFUSAL_COUNT_] = {
-    [REFUSAL_BAD_REQUEST] = {400, "invalid_request_error", "bad_request"},
-    [REFUSAL_UNAUTHORIZED] = {401, "authentication_error", "invalid_api_key"},
-    [REFUSAL_FORBIDDEN] = {403, "permission_error", "forbidden"},
-    [REFUSAL_NOT_FOUND] = {404, "invalid_request_error", "not_found"},
-    [REFUSAL_REQUEST_TIMEOUT] = {408, "invalid_request_error", "request_timeout"},
-    [REFUSAL_BODY_TOO_LARGE] = {413, "invalid_request_error", "request_too_large"},
-    [REFUSAL_TOO_MANY] = {429, "rate_limit_error", "queue_full"},
-    [REFUSAL_INTERNAL] = {500, "server_error", "internal_error"},
-    [REFUSAL_CONNECT_FAILED] = {502, "upstream_error", "connect_failed"},
-    [REFUSAL_BAD_RESPONSE] = {502, "upstream_error", "bad_response"},
-    [REFUSAL_UPSTREAM_CUT] = {502, "upstream_error", "upstream_cut"},
-    [REFUSAL_DRAINING] = {503, "server_error", "shutting_down"},
-    [REFUSAL_TIMEOUT] = {504, "upstream_error", "upstream_timeout"},
-};
-
-static const struct refusal_row *refusal_row(enum dialect_refusal r)
-{
-    return &refusals[(unsigned)r < REFUSAL_COUNT_ ? r : REFUSAL_INTERNAL];
-}
-
-int dialect_refusal_status(enum dialect_refusal r)
-{
-    return refusal_row(r)->status;
-}
 
 int openai_refusal_body(enum dialect_refusal r, const char *message, struct buf *ret_body)
 {
-    const struct refusal_row *row = refusal_row(r);
+    const char *code = refusal_code(r);
     size_t n_before = buf_len(ret_body);
     struct jsonw w;
     jsonw_init(&w, ret_body);
@@ -239,13 +185,13 @@ int openai_refusal_body(enum dialect_refusal r, const char *message, struct buf 
     jsonw_key(&w, "error");
     jsonw_begin_object(&w);
     jsonw_key(&w, "message");
-    jsonw_cstr(&w, message ? message : row->code);
+    jsonw_cstr(&w, message ? message : code);
     jsonw_key(&w, "type");
-    jsonw_cstr(&w, row->type);
+    jsonw_cstr(&w, error_types[refusal_known(r)]);
     jsonw_key(&w, "param");
     jsonw_null(&w);
     jsonw_key(&w, "code");
-    jsonw_cstr(&w, row->code);
+    jsonw_cstr(&w, code);
     jsonw_end_object(&w);
     jsonw_end_object(&w);
     if (jsonw_error(&w) < 0)

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * dialect/inspect.h - what the inspections of requests share. Private to dialect/.
+ *
+ * Role:      walks the members of a request's window; model and stream are the same everywhere and
+ *            are taken here, the dialect takes the others.
+ * As servers read: of keys that stand twice the last one counts, and a key may be written with
+ *            escapes.
+ *
+ *   struct inspect_walk w;
+ *   enum key key;
+ *   inspect_begin(&w, window, is_complete, ret);
+ *   while (inspect_member(&w, &key)) {
+ *       if (key == KEY_MAX_TOKENS)
+ *           take_positive(&w.json, &ret->max_tokens);   // takes the value
+ *       else
+ *           (void)json_skip(&w.json);                   // or passes over it
+ *   }
+ *   inspect_end(&w);
+ */
+#ifndef DIALECT_INSPECT_H
+#define DIALECT_INSPECT_H
+
+#include "dialect/dialect.h"
+#include "dialect/take.h"
+
+struct inspect_walk {
+    struct json json;
+    size_t window_bytes;
+    struct dialect_request *request;
+    bool is_object;
+    int n_models;
+};
+
+/* *ret is set to what is known of a request that says nothing; it has to outlive the walk. */
+void inspect_begin(struct inspect_walk *w, struct span window, bool is_complete,
+                   struct dialect_request *ret);
+
+/* The next member that the dialect has to take or pass over; false: there is none. */
+bool inspect_member(struct inspect_walk *w, enum key *ret);
+
+/* Passes over the value and adds its size to the prompt's, as far as the window shows it. */
+void inspect_take_prompt(struct inspect_walk *w);
+
+/* Decides whether it was JSON. */
+void inspect_end(struct inspect_walk *w);
+
+#endif
