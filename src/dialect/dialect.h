@@ -117,7 +117,8 @@ struct dialect_edit {
 
 /* Accumulated over the events of one answer. */
 struct dialect_answer {
-    struct usage usage; /* as reported */
+    struct usage usage;       /* as reported */
+    bool is_completion_early; /* its completion was told before the output that it should count */
     struct engine_times engine;
     char model[DIALECT_MODEL_MAX];   /* response model, first one seen */
     char finish[DIALECT_FINISH_MAX]; /* of choice 0, else of the first that finished; last seen */

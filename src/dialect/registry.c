@@ -5,14 +5,13 @@
  * Paths are matched from their end: gateways and clouds put anything in front (/v1, /openai/v1,
  * /openai/deployments/NAME), and what follows the last known segment is an id.
  */
+#include "dialect/anthropic.h"
 #include "dialect/dialect.h"
 #include "dialect/openai_common.h"
 
 static const struct dialect *const dialects[] = {
-    &dialect_openai_chat,
-    &dialect_openai_completions,
-    &dialect_openai_embeddings,
-    &dialect_openai_responses,
+    &dialect_openai_chat,      &dialect_openai_completions, &dialect_openai_embeddings,
+    &dialect_openai_responses, &dialect_anthropic,          &dialect_anthropic_count_tokens,
 };
 
 const struct dialect *dialect_at(size_t i)
@@ -85,8 +84,8 @@ static const struct dialect_endpoint endpoints[ENDPOINT_COUNT_] = {
     [ENDPOINT_COMPLETIONS] = {"completions", &dialect_openai_completions},
     [ENDPOINT_EMBEDDINGS] = {"embeddings", &dialect_openai_embeddings},
     [ENDPOINT_RESPONSES] = {"responses", &dialect_openai_responses},
-    [ENDPOINT_COUNT_TOKENS] = {"count_tokens", NULL},
-    [ENDPOINT_MESSAGES] = {"messages", NULL},
+    [ENDPOINT_COUNT_TOKENS] = {"count_tokens", &dialect_anthropic_count_tokens},
+    [ENDPOINT_MESSAGES] = {"messages", &dialect_anthropic},
     [ENDPOINT_OLLAMA_CHAT] = {"ollama_chat", NULL},
     [ENDPOINT_OLLAMA_GENERATE] = {"ollama_generate", NULL},
     [ENDPOINT_OLLAMA_EMBED] = {"ollama_embed", NULL},

@@ -11,14 +11,18 @@ void said_init(struct said *s)
     *s = (struct said){.usage = USAGE_NONE, .engine = ENGINE_TIMES_NONE, .max_index = -1};
 }
 
-void said_take_output(struct said *s, struct json *j, uint32_t kind)
+void said_output(struct said *s, uint32_t kind, struct span raw)
 {
-    struct json_value v;
-    if (!take_whole(j, &v) || !json_is_nonempty_string(&v))
+    if (raw.n == 0)
         return;
     s->kinds |= kind;
-    s->text = v.raw;
+    s->text = raw;
     s->n_texts++;
+}
+
+void said_take_output(struct said *s, struct json *j, uint32_t kind)
+{
+    said_output(s, kind, take_string(j));
 }
 
 void said_take_varying(struct said *s, struct json *j)
@@ -145,6 +149,8 @@ static void fold(struct dialect_answer *a, const struct said *s)
         (void)json_unescape(s->model, a->model, sizeof(a->model));
     if (s->has_usage)
         usage_fold(&a->usage, &s->usage);
+    if (s->has_usage && s->usage.completion != USAGE_UNTOLD)
+        a->is_completion_early = s->is_usage_early;
     usage_fold_times(&a->engine, &s->engine);
     for (int i = 0; i < s->n_finished; i++)
         fold_finish(a, s->finished[i].index, s->finished[i].finish, s->finished[i].detail);

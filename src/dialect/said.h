@@ -19,7 +19,8 @@ struct said {
     int n_texts;
     struct span varying[SHAPE_HOLES_MAX - 1]; /* raw values that mean nothing */
     int n_varying;
-    bool is_end; /* the dialect's own end mark */
+    bool is_end;         /* the dialect's own end mark */
+    bool is_usage_early; /* told before the output that it should count */
     bool has_choices;
     bool has_usage;
     bool is_error;
@@ -37,6 +38,9 @@ struct said {
 };
 
 void said_init(struct said *s);
+
+/* A raw string that is not empty is output of that kind. */
+void said_output(struct said *s, uint32_t kind, struct span raw);
 
 /* Takes the next value: a string that is not empty is output of that kind. */
 void said_take_output(struct said *s, struct json *j, uint32_t kind);

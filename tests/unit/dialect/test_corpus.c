@@ -314,6 +314,12 @@ static void responses_streams(void **state)
     check_folder(&recorded, "corpus/openai-responses");
 }
 
+static void anthropic_streams(void **state)
+{
+    (void)state;
+    check_folder(&recorded, "corpus/anthropic");
+}
+
 int main(void)
 {
     recorded = load("corpus");
@@ -323,6 +329,7 @@ int main(void)
         cmocka_unit_test(chat_streams),
         cmocka_unit_test(completions_streams),
         cmocka_unit_test(responses_streams),
+        cmocka_unit_test(anthropic_streams),
     };
     int r = cmocka_run_group_tests(tests, NULL, NULL);
     give_back(recorded.text);
