@@ -334,8 +334,9 @@ const struct family family_table[METRIC_COUNT_] = {
     [METRIC_ESTIMATED_TOKENS] =
         {
             .name = "llm_estimated_tokens_total",
-            .help = "Tokens of requests without usage from the engine, estimated; never part of "
-                    "llm_tokens_total.",
+            .help =
+                "Completion tokens of streams that broke off uncounted, estimated; never part of "
+                "llm_tokens_total.",
             .unit = "tokens",
             .type = FAMILY_COUNTER,
             .scope = SCOPE_FINISHED,

@@ -224,20 +224,19 @@ static void record_tokens(struct metrics_series_set *set, const struct record *r
     };
     if (r->usage_source == USAGE_SOURCE_NONE)
         return;
-    bool is_engine = r->usage_source == USAGE_SOURCE_ENGINE;
-    enum metric totals = is_engine ? METRIC_TOKENS : METRIC_ESTIMATED_TOKENS;
+    /* Of the counts only the completion is ever an estimate. */
+    bool is_estimate = r->usage_source == USAGE_SOURCE_ESTIMATED;
     for (int i = 0; i < TOKEN_TYPE_COUNT_; i++) {
+        bool is_this = is_estimate && i == TOKEN_COMPLETION;
         if (tokens[i] >= 0)
-            count(set, totals, i, tokens[i]);
+            count(set, is_this ? METRIC_ESTIMATED_TOKENS : METRIC_TOKENS, i, tokens[i]);
     }
     if (r->completion_tokens >= 0)
         raise_max(series_in(set, METRIC_COMPLETION_TOKENS_MAX, 0), r->completion_tokens,
                   clock_mono());
-    if (!is_engine)
-        return;
     if (r->prompt_tokens >= 0)
         record(set, METRIC_PROMPT_TOKENS, 0, r->prompt_tokens);
-    if (r->completion_tokens >= 0)
+    if (r->completion_tokens >= 0 && !is_estimate)
         record(set, METRIC_COMPLETION_TOKENS, 0, r->completion_tokens);
     if (r->cached_tokens >= 0)
         record(set, METRIC_CACHED_TOKENS, 0, r->cached_tokens);

@@ -220,6 +220,15 @@ static void estimate_usage(struct tap *t)
     r->flags |= RECORD_ESTIMATED;
 }
 
+/* A count from before the output is none of it. */
+static struct usage usage_of_output(const struct tap *t)
+{
+    struct usage u = t->answer.usage;
+    if (t->answer.is_completion_early && (t->timing.n_output_events > 0 || t->is_timing_off))
+        u.completion = USAGE_UNTOLD;
+    return u;
+}
+
 static void fill_tokens(struct tap *t)
 {
     struct record *r = &t->rec;
@@ -227,7 +236,8 @@ static void fill_tokens(struct tap *t)
     bool is_anomalous = false;
     if (!t->dialect)
         return;
-    struct dialect_tokens tokens = dialect_normalise(t->dialect, raw, &is_anomalous);
+    struct usage usage = usage_of_output(t);
+    struct dialect_tokens tokens = dialect_normalise(t->dialect, &usage, &is_anomalous);
     r->prompt_tokens = tokens.prompt;
     r->completion_tokens = tokens.completion;
     r->cached_tokens = tokens.cached;
@@ -242,9 +252,9 @@ static void fill_tokens(struct tap *t)
         r->flags |= RECORD_USAGE_ANOMALY;
         stat_inc(STAT_USAGE_ANOMALIES);
     }
-    if (usage_is_set(raw))
+    if (usage_is_set(&usage))
         r->usage_source = USAGE_SOURCE_ENGINE;
-    else
+    if (usage.completion < 0)
         estimate_usage(t);
 }
 
