@@ -8,7 +8,10 @@
 
 void said_init(struct said *s)
 {
-    *s = (struct said){.usage = USAGE_NONE, .engine = ENGINE_TIMES_NONE, .max_index = -1};
+    memset(s, 0, offsetof(struct said, finished));
+    s->usage = USAGE_NONE;
+    s->engine = ENGINE_TIMES_NONE;
+    s->max_index = -1;
 }
 
 void said_output(struct said *s, uint32_t kind, struct span raw)
@@ -182,7 +185,7 @@ static bool is_repeatable(const struct said *s)
 void said_event(struct dialect_answer *a, struct span name, struct span data, said_parse *parse,
                 struct token_event *ret)
 {
-    struct said s;
+    struct said s UNINITIALIZED; /* mostly not needed */
     bool is_error_name = span_eq(name, SPAN("error"));
     *ret = (struct token_event){.is_error = is_error_name};
     data = trim(data);
@@ -216,7 +219,7 @@ void said_event(struct dialect_answer *a, struct span name, struct span data, sa
 
 void said_answer(struct dialect_answer *a, struct span body, said_parse *parse)
 {
-    struct said s;
+    struct said s UNINITIALIZED;
     said_init(&s);
     if (parse((struct span){0}, trim(body), &s))
         fold(a, &s);

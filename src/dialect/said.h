@@ -32,9 +32,9 @@ struct said {
     int n_finished;
     struct {
         int64_t index;
-        struct span finish; /* raw */
-        struct span detail; /* raw; empty: none */
-    } finished[DIALECT_CHOICES_MAX];
+        struct span finish;          /* raw */
+        struct span detail;          /* raw; empty: none */
+    } finished[DIALECT_CHOICES_MAX]; /* the last member: said_init leaves it alone */
 };
 
 void said_init(struct said *s);

@@ -7,6 +7,22 @@
 
 #include <string.h>
 
+static inline bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Takes off the brace that ends an object, and the white space in front of it. */
+static bool take_brace(struct span *data)
+{
+    if (data->n == 0 || data->p[data->n - 1] != '}')
+        return false;
+    data->n--;
+    while (data->n > 0 && is_space(data->p[data->n - 1]))
+        data->n--;
+    return true;
+}
+
 /* The holes in the order of their places. */
 static void sort(struct span *holes, int n)
 {
@@ -24,9 +40,11 @@ void shape_learn(struct shape *s, struct span data, uint32_t kinds, struct span 
 {
     struct span holes[SHAPE_HOLES_MAX];
     int n_holes = 0;
-    size_t n_bytes = data.n - text.n;
 
     s->_n_holes = 0;
+    if (!take_brace(&data))
+        return;
+    size_t n_bytes = data.n - text.n;
     holes[n_holes++] = text;
     for (int i = 0; i < n_others && n_holes < SHAPE_HOLES_MAX; i++) {
         n_bytes -= others[i].n;
@@ -57,6 +75,13 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
+/* What may follow a backslash in a string, \u apart. */
+static inline bool is_escaped(char c)
+{
+    return c == '"' || c == '\\' || c == 'n' || c == '/' || c == 't' || c == 'r' || c == 'b' ||
+           c == 'f';
+}
+
 /* The end of the string at p: its quote, or whatever is too much for a quick look. */
 static const char *pass_string(const char *p, const char *end)
 {
@@ -65,7 +90,7 @@ static const char *pass_string(const char *p, const char *end)
             p++;
             continue;
         }
-        if (end - p < 2 || !p[1] || !strchr("\"\\/bfnrt", p[1]))
+        if (end - p < 2 || !is_escaped(p[1]))
             return p;
         p += 2;
     }
@@ -103,7 +128,9 @@ bool shape_matches(const struct shape *s, struct span data, uint32_t *ret_kinds)
             return false;
         p = behind;
     }
-    if (p != end)
+    while (p < end && is_space(*p))
+        p++;
+    if (end - p != 1 || *p != '}')
         return false;
     *ret_kinds = s->_kinds;
     return true;

@@ -37,7 +37,12 @@ static void test_matches(void **state)
         {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\nb\"}}]}", false},
         {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"a\",\"b\":\"c\"}}]}", false},
         {"{\"id\":\"2\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}", false},
-        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}] }", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}] }", true},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]\t\r\n }", true},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]\f}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}} ]}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}}", false},
+        {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}] ", false},
         {"{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]", false},
         {"\"}}]}", false},
         {"", false},
@@ -154,12 +159,20 @@ static void on_responses(void *ctx, const char *path, struct span body)
     check_stream(dialect_by_name(SPAN("openai-responses")), body);
 }
 
+static void on_messages(void *ctx, const char *path, struct span body)
+{
+    (void)ctx;
+    (void)path;
+    check_stream(dialect_by_name(SPAN("anthropic")), body);
+}
+
 static void test_recordings(void **state)
 {
     (void)state;
     int n = corpus_each("corpus/openai-chat", ".sse", on_chat, NULL);
     n += corpus_each("corpus/openai-completions", ".sse", on_completions, NULL);
     n += corpus_each("corpus/openai-responses", ".sse", on_responses, NULL);
+    n += corpus_each("corpus/anthropic", ".sse", on_messages, NULL);
     if (n <= 0)
         skip(); /* the recordings are not beside this checkout */
     assert_true(n_events > 1000);
