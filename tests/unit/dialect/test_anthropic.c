@@ -270,6 +270,13 @@ static void nothing_but_message_stop_is_the_end(void **state)
     assert_false(a.has_done_marker);
     assert_int_equal(a.n_choices_finished, 1);
     assert_int_equal(a.max_choice_index, -1);
+    /* Some send [DONE] behind it; it is no replacement. */
+    e = event_of(&a, "", "[DONE]");
+    assert_true(e.is_end && a.has_done_marker && dialect_anthropic.is_ended(&a));
+    dialect_answer_init(&a);
+    e = event_of(&a, "", "[DONE]");
+    assert_true(e.is_end && a.has_done_marker);
+    assert_false(a.has_end_mark || dialect_anthropic.is_ended(&a));
 }
 
 static void errors_in_every_form(void **state)
