@@ -16,13 +16,21 @@ void inspect_begin(struct inspect_walk *w, struct span window, bool is_complete,
 static void take_model(struct inspect_walk *w, struct span key)
 {
     struct dialect_request *r = w->request;
-    struct json_value v;
     r->is_duplicate_model = w->n_models++ > 0 || key.n > strlen("model");
-    if (!take_whole(&w->json, &v))
-        return;
-    r->model[0] = '\0';
-    if (v.type == JSON_STRING)
-        (void)json_unescape(v.raw, r->model, sizeof(r->model));
+    take_copy(&w->json, r->model, sizeof(r->model));
+}
+
+/* A value that is neither true nor false is as good as none. */
+static void take_stream(struct inspect_walk *w)
+{
+    struct json_value v;
+    if (take_whole(&w->json, &v))
+        w->request->is_stream = v.type == JSON_BOOL ? v.is_true : w->is_stream_default;
+}
+
+void inspect_stream_by_default(struct inspect_walk *w)
+{
+    w->is_stream_default = w->request->is_stream = w->is_object;
 }
 
 bool inspect_member(struct inspect_walk *w, enum key *ret)
@@ -33,7 +41,7 @@ bool inspect_member(struct inspect_walk *w, enum key *ret)
         if (key == KEY_MODEL) {
             take_model(w, raw);
         } else if (key == KEY_STREAM) {
-            take_flag(&w->json, &w->request->is_stream);
+            take_stream(w);
         } else {
             *ret = key;
             return true;
@@ -44,9 +52,7 @@ bool inspect_member(struct inspect_walk *w, enum key *ret)
 
 void inspect_take_prompt(struct inspect_walk *w)
 {
-    size_t before = json_offset(&w->json);
-    size_t after = json_skip(&w->json) ? json_offset(&w->json) : w->window_bytes;
-    w->request->prompt_bytes += (int64_t)(after - before);
+    take_size(&w->json, w->window_bytes, &w->request->prompt_bytes);
 }
 
 void inspect_end(struct inspect_walk *w)

@@ -29,12 +29,16 @@ struct inspect_walk {
     size_t window_bytes;
     struct dialect_request *request;
     bool is_object;
+    bool is_stream_default;
     int n_models;
 };
 
 /* *ret is set to what is known of a request that says nothing; it has to outlive the walk. */
 void inspect_begin(struct inspect_walk *w, struct span window, bool is_complete,
                    struct dialect_request *ret);
+
+/* What asks for no stream and not against one gets one (Ollama). Right behind inspect_begin. */
+void inspect_stream_by_default(struct inspect_walk *w);
 
 /* The next member that the dialect has to take or pass over; false: there is none. */
 bool inspect_member(struct inspect_walk *w, enum key *ret);

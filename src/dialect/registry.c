@@ -7,11 +7,13 @@
  */
 #include "dialect/anthropic.h"
 #include "dialect/dialect.h"
+#include "dialect/ollama.h"
 #include "dialect/openai_common.h"
 
 static const struct dialect *const dialects[] = {
     &dialect_openai_chat,      &dialect_openai_completions, &dialect_openai_embeddings,
     &dialect_openai_responses, &dialect_anthropic,          &dialect_anthropic_count_tokens,
+    &dialect_ollama,           &dialect_ollama_embed,
 };
 
 const struct dialect *dialect_at(size_t i)
@@ -86,9 +88,9 @@ static const struct dialect_endpoint endpoints[ENDPOINT_COUNT_] = {
     [ENDPOINT_RESPONSES] = {"responses", &dialect_openai_responses},
     [ENDPOINT_COUNT_TOKENS] = {"count_tokens", &dialect_anthropic_count_tokens},
     [ENDPOINT_MESSAGES] = {"messages", &dialect_anthropic},
-    [ENDPOINT_OLLAMA_CHAT] = {"ollama_chat", NULL},
-    [ENDPOINT_OLLAMA_GENERATE] = {"ollama_generate", NULL},
-    [ENDPOINT_OLLAMA_EMBED] = {"ollama_embed", NULL},
+    [ENDPOINT_OLLAMA_CHAT] = {"ollama_chat", &dialect_ollama},
+    [ENDPOINT_OLLAMA_GENERATE] = {"ollama_generate", &dialect_ollama},
+    [ENDPOINT_OLLAMA_EMBED] = {"ollama_embed", &dialect_ollama_embed},
     [ENDPOINT_GENERATE_CONTENT] = {"generate_content", NULL},
     [ENDPOINT_STREAM_GENERATE_CONTENT] = {"stream_generate_content", NULL},
     [ENDPOINT_RERANK] = {"rerank", NULL},

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * fuzz/stream.h - a dialect's stream: the answer and its timing do not depend on the division into
- * reads, and the figures hold together whatever the bytes are.
+ * reads, and the figures hold together whatever the bytes are, also when they are read as a
+ * request.
  */
 #ifndef FUZZ_STREAM_H
 #define FUZZ_STREAM_H
@@ -10,11 +11,11 @@
 
 #include "dialect/dialect.h"
 #include "timing/timing.h"
-#include "wire/sse.h"
+#include "wire/events.h"
 
 struct stream {
     const struct dialect *dialect;
-    struct sse_parser sse;
+    struct events events;
     struct dialect_answer answer;
     struct timing timing; /* with event numbers for stamps */
 };
@@ -23,7 +24,8 @@ static inline void stream_event(struct stream *s, const struct event *ev)
 {
     struct token_event said;
     s->dialect->event(&s->answer, ev->name, ev->data, &said);
-    FUZZ_CHECK(!said.is_end || said.kinds == 0);
+    /* Only a last line of Ollama's may be both. */
+    FUZZ_CHECK(!said.is_end || said.kinds == 0 || s->dialect->framing == FRAMING_NDJSON);
     /* What was learned of earlier events changes nothing. */
     struct dialect_answer fresh;
     struct token_event anew;
@@ -43,11 +45,18 @@ static inline bool stream_feed(void *ctx, struct span part)
     struct stream *s = ctx;
     struct event ev;
     enum event_status status;
-    while ((status = sse_next(&s->sse, &part, &ev)) != EVENT_MORE) {
+    while ((status = events_next(&s->events, &part, &ev)) != EVENT_MORE) {
         if (status == EVENT_WHOLE)
             stream_event(s, &ev);
     }
     return true;
+}
+
+/* The dialect's own, but that a stream which may be an array is one only if it begins so. */
+static inline enum framing stream_framing(const struct dialect *d, struct span input)
+{
+    bool is_array = input.n > 0 && input.p[0] == '[';
+    return d->framing == FRAMING_JSON_ARRAY && !is_array ? FRAMING_SSE : d->framing;
 }
 
 static inline void stream_read(struct stream *s, const struct dialect *d, struct span input,
@@ -56,13 +65,13 @@ static inline void stream_read(struct stream *s, const struct dialect *d, struct
     struct event ev;
     memset(s, 0, sizeof(*s));
     s->dialect = d;
-    sse_init(&s->sse, 1 << 20);
+    events_init(&s->events, stream_framing(d, input), 1 << 20);
     dialect_answer_init(&s->answer);
     timing_init(&s->timing);
     pieces_each(input, choice, stream_feed, s);
-    if (sse_finish(&s->sse, &ev) == EVENT_WHOLE)
+    if (events_finish(&s->events, &ev) == EVENT_WHOLE)
         stream_event(s, &ev);
-    sse_done(&s->sse);
+    events_done(&s->events);
 }
 
 static inline void stream_check(const struct stream *s)
@@ -98,6 +107,12 @@ static inline int stream_fuzz(const char *dialect, const uint8_t *data, size_t s
     struct dialect_answer a;
     dialect_answer_init(&a);
     d->answer(&a, input);
+
+    struct dialect_request r;
+    d->inspect(input, input, (choice & 1) != 0, &r);
+    FUZZ_CHECK(r.n >= 1 && r.max_tokens >= -1 && r.prompt_bytes >= 0);
+    FUZZ_CHECK((uint64_t)r.prompt_bytes <= input.n);
+    FUZZ_CHECK(memchr(r.model, 0, sizeof(r.model)) != NULL);
     FUZZ_CHECK(mem_live_blocks() == 0);
     return 0;
 }

@@ -320,16 +320,21 @@ static void anthropic_streams(void **state)
     check_folder(&recorded, "corpus/anthropic");
 }
 
+static void ollama_streams(void **state)
+{
+    (void)state;
+    check_folder(&recorded, "corpus/ollama");
+}
+
 int main(void)
 {
     recorded = load("corpus");
     if (!recorded.text.p)
         return HARNESS_SKIPPED;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chat_streams),
-        cmocka_unit_test(completions_streams),
-        cmocka_unit_test(responses_streams),
-        cmocka_unit_test(anthropic_streams),
+        cmocka_unit_test(chat_streams),      cmocka_unit_test(completions_streams),
+        cmocka_unit_test(responses_streams), cmocka_unit_test(anthropic_streams),
+        cmocka_unit_test(ollama_streams),
     };
     int r = cmocka_run_group_tests(tests, NULL, NULL);
     give_back(recorded.text);
