@@ -264,6 +264,7 @@ static int replay_body(struct replay *r, struct span body, struct span reads, co
     int error = name ? feed_reads(r, body, reads, name) : feed(r, body);
     if (error == 0 && events_finish(&r->events, &ev) == EVENT_WHOLE)
         on_event(r, &ev); /* a last block that no empty line closed */
+    dialect_read_stray(r->dialect, &r->answer, events_stray(&r->events));
     if (error == -ENOMEM)
         (void)fprintf(stderr, "inferometer replay: out of memory\n");
     return error;

@@ -206,6 +206,10 @@ struct dialect {
 
 void dialect_answer_init(struct dialect_answer *a);
 
+/* Text that stood in a stream without being part of it (events_stray): an error body there counts
+ * as an error of the answer; of anything else nothing is taken. */
+void dialect_read_stray(const struct dialect *d, struct dialect_answer *a, struct span text);
+
 /* Whether a successful answer of this media type (without parameters, may be empty) is a stream of
  * events to a request that asked for one or did not, and how it is framed. */
 bool dialect_is_stream(const struct dialect *d, struct span media_type, bool is_stream_asked,

@@ -226,3 +226,14 @@ void said_answer(struct dialect_answer *a, struct span body, said_parse *parse)
     else
         a->n_bad_json++;
 }
+
+void dialect_read_stray(const struct dialect *d, struct dialect_answer *a, struct span text)
+{
+    struct dialect_answer stray;
+    if (text.n == 0)
+        return;
+    dialect_answer_init(&stray);
+    d->answer(&stray, text);
+    if (stray.has_error)
+        fold_error(a, span_cstr(stray.error));
+}

@@ -334,6 +334,8 @@ void reading_end(struct tap *t, mono_t at)
     t->rec.t_done = at;
     if (t->reading == READING_EVENTS && events_finish(&t->events, &ev) == EVENT_WHOLE)
         on_event(t, &ev, t->t_last_read); /* a last block that no empty line closed */
+    if (t->reading == READING_EVENTS)
+        dialect_read_stray(t->dialect, &t->answer, events_stray(&t->events));
     if (t->reading == READING_BODY && buf_len(&t->body) > 0)
         t->dialect->answer(&t->answer, buf_span(&t->body));
     if (t->reading == READING_EVENTS && t->dialect->is_ended(&t->answer))

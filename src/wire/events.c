@@ -43,6 +43,11 @@ enum event_status events_finish(struct events *e, struct event *ret)
     return jsonarray_finish(&e->_of.array, ret);
 }
 
+struct span events_stray(const struct events *e)
+{
+    return e->framing == FRAMING_SSE ? sse_stray(&e->_of.sse) : (struct span){0};
+}
+
 uint64_t events_n_comments(const struct events *e)
 {
     return e->framing == FRAMING_SSE ? e->_of.sse.n_comments : 0;

@@ -14,6 +14,7 @@
 #include "wire/sse.h"
 
 #include "base/check.h"
+#include "base/limits.h"
 #include "wire/scan.h"
 
 /* What the unfinished line is, as far as its bytes tell. */
@@ -24,7 +25,8 @@ enum line {
     LINE_DATA,
     LINE_NAME_COLON, /* behind "event:" */
     LINE_NAME,
-    LINE_SKIP, /* comment, ignored or unknown field: its bytes do not matter */
+    LINE_STRAY, /* an unknown field that is kept */
+    LINE_SKIP,  /* comment, ignored or unknown field: its bytes do not matter */
 };
 
 enum field { FIELD_DATA, FIELD_EVENT, FIELD_IGNORED, FIELD_STRAY };
@@ -42,6 +44,7 @@ void sse_init(struct sse_parser *p, size_t max_event_bytes)
     *p = (struct sse_parser){._max = max_event_bytes, ._line = LINE_START};
     buf_init(&p->_data, max_event_bytes);
     buf_init(&p->_name, max_event_bytes);
+    buf_init(&p->_stray, LIMIT_STRAY_BYTES);
 }
 
 static void free_buffers(struct sse_parser *p)
@@ -55,6 +58,12 @@ static void free_buffers(struct sse_parser *p)
 void sse_done(struct sse_parser *p)
 {
     free_buffers(p);
+    buf_done(&p->_stray);
+}
+
+struct span sse_stray(const struct sse_parser *p)
+{
+    return buf_span(&p->_stray);
 }
 
 bool sse_is_between_events(const struct sse_parser *p)
@@ -149,6 +158,20 @@ static void take_name(struct sse_parser *p, struct block *b, struct span value)
     }
 }
 
+/* More of a stray line; start: the beginning of one. Returns whether its rest matters, too. */
+static bool keep_stray(struct sse_parser *p, struct span s, bool is_start)
+{
+    if (is_start && buf_len(&p->_stray) == 0 && s.p[0] != '{')
+        return false;
+    if (p->_is_stray_lost)
+        return false;
+    if (buf_append(&p->_stray, s) == 0)
+        return true;
+    buf_done(&p->_stray);
+    p->_is_stray_lost = true;
+    return false;
+}
+
 /* One whole line, not empty, without its line end. false: no memory. */
 static bool whole_line(struct sse_parser *p, struct block *b, struct span line)
 {
@@ -175,15 +198,19 @@ static bool whole_line(struct sse_parser *p, struct block *b, struct span line)
         break;
     case FIELD_STRAY:
         p->n_stray++;
+        if (keep_stray(p, line, true))
+            (void)keep_stray(p, SPAN("\n"), false); /* then it is lost, and that is noted */
         break;
     }
     return true;
 }
 
-/* The name of the fed line's field is complete; sets what its value is. */
-static bool end_field(struct sse_parser *p, struct block *b)
+/* The name of the fed line's field is complete, without the colon if there is one; sets what its
+ * value is. */
+static bool end_field(struct sse_parser *p, struct block *b, struct span colon)
 {
-    enum field field = classify((struct span){p->_field, p->_n_field});
+    struct span name = {p->_field, p->_n_field};
+    enum field field = classify(name);
     p->_n_field = 0;
     p->_line = LINE_SKIP;
     switch (field) {
@@ -198,6 +225,8 @@ static bool end_field(struct sse_parser *p, struct block *b)
         break;
     case FIELD_STRAY:
         p->n_stray++;
+        if (keep_stray(p, name, true) && keep_stray(p, colon, false))
+            p->_line = LINE_STRAY;
         break;
     }
     return true;
@@ -209,10 +238,10 @@ static bool feed_field(struct sse_parser *p, struct block *b, struct span *part)
     while (part->n > 0 && p->_n_field < sizeof(p->_field)) {
         char c = *span_take(part, 1).p;
         if (c == ':')
-            return end_field(p, b);
+            return end_field(p, b, SPAN(":"));
         p->_field[p->_n_field++] = c;
     }
-    return p->_n_field < sizeof(p->_field) || end_field(p, b);
+    return p->_n_field < sizeof(p->_field) || end_field(p, b, SPAN(""));
 }
 
 /* Bytes of a line that does not lie whole in one input; no line end among them. */
@@ -232,6 +261,10 @@ static bool feed_line(struct sse_parser *p, struct block *b, struct span part)
         return false;
     if (part.n == 0 || p->_line == LINE_SKIP || p->_line == LINE_FIELD)
         return true;
+    if (p->_line == LINE_STRAY) {
+        (void)keep_stray(p, part, false); /* then it is lost, and that is noted */
+        return true;
+    }
 
     bool is_data = p->_line == LINE_DATA || p->_line == LINE_DATA_COLON;
     if ((p->_line == LINE_DATA_COLON || p->_line == LINE_NAME_COLON) && part.p[0] == ' ')
@@ -245,7 +278,9 @@ static bool feed_line(struct sse_parser *p, struct block *b, struct span part)
 /* The fed line is over. */
 static bool end_line(struct sse_parser *p, struct block *b)
 {
-    bool is_ok = p->_line != LINE_FIELD || end_field(p, b);
+    bool is_ok = p->_line != LINE_FIELD || end_field(p, b, SPAN(""));
+    if (p->_line == LINE_STRAY)
+        (void)keep_stray(p, SPAN("\n"), false); /* then it is lost, and that is noted */
     p->_line = LINE_START;
     return is_ok;
 }

@@ -10,7 +10,9 @@
  *            drops it; real providers end that way, and clients read it).
  * Memory:    none while events lie whole in one input and have one data line; what a straddling or
  *            many-lined event needs is kept in buffers of at most max_event_bytes, freed by the
- *            call after the one that delivered it. Comments and unknown fields are never kept.
+ *            call after the one that delivered it. Comments and unknown fields are never kept, with
+ *            one exception: from a line on that begins like a JSON object, unknown lines are (an
+ *            error body that a server pasted into its stream), at most LIMIT_STRAY_BYTES of them.
  * Limits:    an event whose name and data together exceed max_event_bytes is an error of that event
  *            only: it is reported once as EVENT_TOO_LARGE, in its place among the events (at its
  * empty line), counted as an event by the caller, and parsing goes on. Threading: a parser belongs
@@ -31,6 +33,7 @@
 struct sse_parser {
     struct buf _data;    /* data of the unfinished event, when it cannot be a view */
     struct buf _name;    /* its name, likewise */
+    struct buf _stray;   /* see sse_stray */
     size_t _max;         /* bytes of an event */
     size_t _consumed;    /* of the current input, for event.end */
     int _line;           /* what the unfinished line is, see sse.c */
@@ -44,6 +47,7 @@ struct sse_parser {
     bool _has_kept;      /* the buffers are in use */
     bool _is_delivered;  /* they belong to the event that the last call returned */
     bool _is_broken;     /* EVENT_NO_MEMORY was returned */
+    bool _is_stray_lost; /* too much of it, or no memory: none is kept */
     uint64_t n_comments; /* comment lines seen */
     uint64_t n_stray;    /* lines with an unknown field name (not part of the grammar's fields) */
 };
@@ -62,6 +66,11 @@ enum event_status sse_next(struct sse_parser *p, struct span *in, struct event *
 /* End of stream: delivers a last unclosed block with data (EVENT_WHOLE, or EVENT_TOO_LARGE or
  * EVENT_NO_MEMORY in its place), else EVENT_MORE. A last line without line end counts as a line. */
 enum event_status sse_finish(struct sse_parser *p, struct event *ret);
+
+/* The lines that are none of the grammar's fields, from one on that begins with '{', each with a
+ * line feed; empty when there was none, or more than LIMIT_STRAY_BYTES. Whole after sse_finish;
+ * valid until the next call on p. */
+struct span sse_stray(const struct sse_parser *p);
 
 /* true when the input so far ends between blocks: no line was begun since the last empty one. */
 bool sse_is_between_events(const struct sse_parser *p);

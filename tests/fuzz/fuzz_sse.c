@@ -50,6 +50,7 @@ static struct result parse(struct span input, uint8_t choice, size_t max)
     if (status != EVENT_MORE)
         note(&r, status, &e);
     FUZZ_CHECK(sse_is_between_events(&r.parser));
+    r.hash = pieces_hash(r.hash, sse_stray(&r.parser));
     sse_done(&r.parser);
     return r;
 }

@@ -212,6 +212,36 @@ static void a_named_error_is_not_forgotten(void **state)
     assert_string_equal(a.error, "server_error");
 }
 
+/* Text beside the stream: only an error is taken of it. */
+static void an_error_pasted_into_the_stream(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *error;
+    } rows[] = {
+        {"{\n  \"error\": {\n    \"code\": 499,\n    \"status\": \"CANCELLED\"\n  }\n}\n",
+         "CANCELLED"},
+        {"{\"error\": \"some text\"}\n", "error"},
+        {"{\"choices\":[{\"finish_reason\":\"stop\"}],\"model\":\"m\",\"usage\":{"
+         "\"prompt_tokens\":1}}",
+         ""},
+        {"{\"error\": null}", ""},
+        {"{\"error\": {\"code\": 1}", ""},
+        {"{ nonsense", ""},
+        {"", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct dialect_answer a;
+        dialect_answer_init(&a);
+        dialect_read_stray(&dialect_openai_chat, &a, span_cstr(rows[i].text));
+        assert_row(rows[i].text, a.has_error == (rows[i].error[0] != '\0'));
+        assert_row(rows[i].text, strcmp(a.error, rows[i].error) == 0);
+        assert_row(rows[i].text, a.n_bad_json == 0 && !a.has_finish && a.model[0] == '\0');
+        assert_row(rows[i].text, !usage_is_set(&a.usage));
+    }
+}
+
 static void finish_per_choice(void **state)
 {
     (void)state;
@@ -332,6 +362,7 @@ int main(void)
         cmocka_unit_test(done_is_the_end),
         cmocka_unit_test(errors_in_every_form),
         cmocka_unit_test(a_named_error_is_not_forgotten),
+        cmocka_unit_test(an_error_pasted_into_the_stream),
         cmocka_unit_test(finish_per_choice),
         cmocka_unit_test(long_names_are_cut),
         cmocka_unit_test(whole_answers),

@@ -24,6 +24,7 @@ enum { OUT_MAX = 1 << 24, N_EVENTS_MAX = 64 };
 /* What a stream says, as text: "name|data;" per event, "!;" for one that is too large. */
 struct transcript {
     struct buf text;
+    struct buf stray;
     uint64_t n_comments;
     uint64_t n_stray;
     size_t n_events;
@@ -34,6 +35,13 @@ static void transcript_init(struct transcript *t)
 {
     *t = (struct transcript){.n_events = 0};
     buf_init(&t->text, OUT_MAX);
+    buf_init(&t->stray, OUT_MAX);
+}
+
+static void transcript_done(struct transcript *t)
+{
+    buf_done(&t->text);
+    buf_done(&t->stray);
 }
 
 static void note_event(struct transcript *t, enum event_status status, const struct event *e,
@@ -78,6 +86,8 @@ static void plain_line(struct plain_block *b, struct transcript *t, struct span 
         b->name = value;
     } else if (!span_eq(field, SPAN("id")) && !span_eq(field, SPAN("retry"))) {
         t->n_stray++;
+        if (line.p[0] == '{' || buf_len(&t->stray) > 0)
+            assert_int_equal(buf_append(&t->stray, line) | buf_append(&t->stray, SPAN("\n")), 0);
     }
     b->is_too_large |= buf_len(&b->data) + b->name.n > b->max;
 }
@@ -165,6 +175,8 @@ static void run_end(void *ctx, const char *how)
     assert_span_equal(row, buf_span(&r->got.text), buf_span(&r->want.text));
     assert_row(row, r->parser.n_comments == r->want.n_comments);
     assert_row(row, r->parser.n_stray == r->want.n_stray);
+    struct span stray = sse_stray(&r->parser);
+    assert_span_equal(row, stray, buf_span(&r->want.stray));
     for (size_t i = 0; i < r->got.n_events && i < N_EVENTS_MAX; i++) {
         size_t got = r->got.ends[i];
         size_t want = r->want.ends[i];
@@ -172,8 +184,8 @@ static void run_end(void *ctx, const char *how)
         assert_row(row, got == want || (strcmp(how, "whole") != 0 && got + 1 == want &&
                                         r->input.p[got] == '\n' && r->input.p[got - 1] == '\r'));
     }
-    buf_done(&r->got.text);
-    assert_row(row, mem_live_blocks() == r->live_blocks);
+    transcript_done(&r->got);
+    assert_row(row, mem_live_blocks() == r->live_blocks + (stray.n > 0));
     sse_done(&r->parser);
 }
 
@@ -188,7 +200,7 @@ static void check_stream(const char *name, struct span input, size_t max, const 
     if (want)
         assert_span_equal(name, buf_span(&r.want.text), span_cstr(want));
     split_each(input, &run_ops, &r);
-    buf_done(&r.want.text);
+    transcript_done(&r.want);
 }
 
 /* ------------------------------------------------------------------ the rules */
@@ -312,6 +324,64 @@ static void test_counts(void **state)
     sse_done(&p);
 }
 
+/* An error body pasted into a stream: its lines are kept, those of other nonsense are not. */
+static void test_stray_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *stray;
+    } rows[] = {
+        {"data: a\n\n{\n  \"error\": {\n    \"code\": 499\n  }\n}\n",
+         "{\n  \"error\": {\n    \"code\": 499\n  }\n}\n"},
+        {"{\"error\": 1}", "{\"error\": 1}\n"},
+        {"{\"error:\": 1}", "{\"error:\": 1}\n"},
+        {"{abcdef\r\n{abcde:\r", "{abcdef\n{abcde:\n"},
+        {"foo: a\nbar\n{\n}\n", "{\n}\n"},
+        {"{\ndata: x\n: c\n\nfoo: a\nid: 1\n}", "{\nfoo: a\n}\n"},
+        {"data: {\n\n [\n {\n", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct sse_parser p;
+        struct event e;
+        struct span in = span_cstr(rows[i].text);
+        sse_init(&p, 100);
+        while (sse_next(&p, &in, &e) != EVENT_MORE)
+            ;
+        (void)sse_finish(&p, &e);
+        assert_span_equal(rows[i].text, sse_stray(&p), span_cstr(rows[i].stray));
+        sse_done(&p);
+        check_stream(rows[i].text, span_cstr(rows[i].text), LIMIT_EVENT_BYTES, NULL);
+    }
+}
+
+/* Too much of it, in one piece or many: none is kept, and the stream goes on. */
+static void test_stray_limit(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 1024; n *= 4) {
+        struct sse_parser p;
+        struct event e;
+        struct span in;
+        sse_init(&p, 100);
+        char part[1024];
+        memset(part, 'x', sizeof(part));
+        part[0] = '{';
+        for (size_t sent = 0; sent < LIMIT_STRAY_BYTES - 1; sent += in.n) {
+            in = (struct span){part, sent == 0 ? 1023 : n};
+            size_t n_part = in.n;
+            assert_int_equal(sse_next(&p, &in, &e), EVENT_MORE);
+            in.n = n_part;
+        }
+        assert_int_equal(sse_stray(&p).n, n == 1 ? LIMIT_STRAY_BYTES - 1 : sse_stray(&p).n);
+        in = SPAN("xxxxxxxxxxxx\n{\ndata: x\n\n");
+        assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
+        assert_int_equal(sse_stray(&p).n, 0);
+        assert_int_equal(p.n_stray, 2);
+        sse_done(&p);
+    }
+}
+
 static void test_nul_bytes(void **state)
 {
     (void)state;
@@ -415,6 +485,8 @@ static size_t random_stream(struct rng *rng, char *dst, size_t cap)
         SPAN_INIT("\xbb"),
         SPAN_INIT("foo: a"),
         SPAN_INIT("dat"),
+        SPAN_INIT("{"),
+        SPAN_INIT("\n{\n \"error\": {}\n}\n"),
         SPAN_INIT("\ndata: {\"a\":1}\n\n"),
         SPAN_INIT("0123456789abcdef0123456789"),
     };
@@ -599,6 +671,20 @@ static int attempt_stream(void *ctx)
     return status == EVENT_NO_MEMORY ? -ENOMEM : 0;
 }
 
+/* Stray text is given up for, the stream is not. */
+static int attempt_stray(void *ctx)
+{
+    (void)ctx;
+    struct sse_parser p;
+    struct event e;
+    struct span in = SPAN("{\"error\": 1}\n\ndata: x\n\n");
+    sse_init(&p, 100);
+    assert_int_equal(sse_next(&p, &in, &e), EVENT_WHOLE);
+    bool is_lost = sse_stray(&p).n == 0;
+    sse_done(&p);
+    return is_lost ? -ENOMEM : 0;
+}
+
 /* The joint of a bare last line is the only thing that finishing may have to store. */
 static int attempt_finish(void *ctx)
 {
@@ -621,6 +707,7 @@ static void test_allocation_failures(void **state)
     (void)state;
     assert_true(memfail_each(attempt_stream, NULL) >= 4);
     assert_true(memfail_each(attempt_finish, NULL) >= 1);
+    assert_true(memfail_each(attempt_stray, NULL) >= 1);
 }
 
 /* ------------------------------------------------------------------ recorded streams */
@@ -690,7 +777,7 @@ static void check_recorded(const char *path, uint64_t n_events)
             parts[k] = 1 + (size_t)rng_below(&rng, max);
         feed_parts(&r, parts, N_PARTS, "random parts");
     }
-    buf_done(&r.want.text);
+    transcript_done(&r.want);
     free_read(content);
 }
 
@@ -731,6 +818,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules),
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_stray_text),
+        cmocka_unit_test(test_stray_limit),
         cmocka_unit_test(test_nul_bytes),
         cmocka_unit_test(test_cr_is_enough),
         cmocka_unit_test(test_between_events),
