@@ -52,11 +52,12 @@ struct usage {
     int64_t cached;
     int64_t cache_write;
     int64_t reasoning;
-    int64_t total; /* only evidence for what completion includes */
+    int64_t total;       /* only evidence for what completion includes */
+    int64_t tool_prompt; /* input that came from the engine's own tools, beside prompt (Gemini) */
 };
 #define USAGE_NONE                                                                                 \
     ((struct usage){USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD, USAGE_UNTOLD,          \
-                    USAGE_UNTOLD})
+                    USAGE_UNTOLD, USAGE_UNTOLD})
 static inline int64_t usage_first_told(int64_t a, int64_t b)
 {
     return a != USAGE_UNTOLD ? a : b;
@@ -70,7 +71,7 @@ static inline bool usage_is_set(const struct usage *u)
 
 /* The same counts after dialect_normalise; -1 = unknown. */
 struct dialect_tokens {
-    int64_t prompt;     /* cached and cache_write included */
+    int64_t prompt;     /* cached, cache_write and tool_prompt included */
     int64_t completion; /* reasoning included */
     int64_t cached;
     int64_t cache_write;

@@ -7,13 +7,14 @@
  */
 #include "dialect/anthropic.h"
 #include "dialect/dialect.h"
+#include "dialect/gemini.h"
 #include "dialect/ollama.h"
 #include "dialect/openai_common.h"
 
 static const struct dialect *const dialects[] = {
     &dialect_openai_chat,      &dialect_openai_completions, &dialect_openai_embeddings,
     &dialect_openai_responses, &dialect_anthropic,          &dialect_anthropic_count_tokens,
-    &dialect_ollama,           &dialect_ollama_embed,
+    &dialect_ollama,           &dialect_ollama_embed,       &dialect_gemini,
 };
 
 const struct dialect *dialect_at(size_t i)
@@ -91,8 +92,8 @@ static const struct dialect_endpoint endpoints[ENDPOINT_COUNT_] = {
     [ENDPOINT_OLLAMA_CHAT] = {"ollama_chat", &dialect_ollama},
     [ENDPOINT_OLLAMA_GENERATE] = {"ollama_generate", &dialect_ollama},
     [ENDPOINT_OLLAMA_EMBED] = {"ollama_embed", &dialect_ollama_embed},
-    [ENDPOINT_GENERATE_CONTENT] = {"generate_content", NULL},
-    [ENDPOINT_STREAM_GENERATE_CONTENT] = {"stream_generate_content", NULL},
+    [ENDPOINT_GENERATE_CONTENT] = {"generate_content", &dialect_gemini},
+    [ENDPOINT_STREAM_GENERATE_CONTENT] = {"stream_generate_content", &dialect_gemini},
     [ENDPOINT_RERANK] = {"rerank", NULL},
     [ENDPOINT_MODERATIONS] = {"moderations", NULL},
     [ENDPOINT_TRANSCRIPTIONS] = {"audio_transcriptions", NULL},

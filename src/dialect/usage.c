@@ -22,6 +22,7 @@ void usage_fold(struct usage *into, const struct usage *u)
     into->cache_write = usage_first_told(u->cache_write, into->cache_write);
     into->reasoning = usage_first_told(u->reasoning, into->reasoning);
     into->total = usage_first_told(u->total, into->total);
+    into->tool_prompt = usage_first_told(u->tool_prompt, into->tool_prompt);
 }
 
 static void fold_time(int64_t *into, int64_t ns)
@@ -86,6 +87,13 @@ int64_t usage_generated(const struct dialect *d, const struct usage *raw)
                                              : raw->completion;
 }
 
+/* Gemini leaves out what is 0: no completion yet, where its own total says so. */
+static bool is_all_reasoning(const struct dialect_tokens *t, const struct usage *raw)
+{
+    return raw->completion == USAGE_UNTOLD && t->reasoning > 0 && t->prompt >= 0 &&
+           sum(t->prompt, t->reasoning) == raw->total;
+}
+
 struct dialect_tokens dialect_normalise(const struct dialect *d, const struct usage *raw,
                                         bool *ret_is_anomalous)
 {
@@ -101,6 +109,11 @@ struct dialect_tokens dialect_normalise(const struct dialect *d, const struct us
         t.prompt = sum(t.prompt, sum_known(t.cached, t.cache_write));
         is_anomalous = is_anomalous || t.prompt < 0;
     }
+    int64_t tool_prompt = known(raw->tool_prompt, &is_anomalous);
+    if (tool_prompt > 0 && t.prompt >= 0) {
+        t.prompt = sum(t.prompt, tool_prompt);
+        is_anomalous = is_anomalous || t.prompt < 0;
+    }
     if (t.cached >= 0 && t.prompt >= 0 && t.cached > t.prompt) {
         t.cached = -1;
         is_anomalous = true;
@@ -110,6 +123,8 @@ struct dialect_tokens dialect_normalise(const struct dialect *d, const struct us
         t.cache_write = -1;
         is_anomalous = true;
     }
+    if (d->is_reasoning_beside_completion && is_all_reasoning(&t, raw))
+        t.completion = 0;
     bool is_beside = d->is_reasoning_beside_completion
                          ? t.reasoning > 0 && t.completion >= 0
                          : is_reasoning_beside(&t, raw->total, &is_anomalous);

@@ -95,6 +95,7 @@ static struct columns finish(struct reading *r)
     struct event ev;
     if (events_finish(&r->events, &ev) == EVENT_WHOLE)
         on_event(r, &ev);
+    dialect_read_stray(r->dialect, &r->answer, events_stray(&r->events));
     events_done(&r->events);
     const struct dialect_answer *a = &r->answer;
     r->c.usage = a->usage;
@@ -250,6 +251,21 @@ static void check(const struct index *index, struct span row, const struct colum
     check_text(index, row, "error", c->is_error ? "yes" : "no");
 }
 
+/* How to read a row; NULL: in none of our ways. */
+static const struct dialect *dialect_of(const struct index *index, struct span row,
+                                        enum framing *ret)
+{
+    struct span file = field_at(row, 0);
+    struct span dialect = field_at(row, column_of(index, "dialect"));
+    bool is_lines = span_find(file, SPAN(".ndjson")) < file.n;
+    *ret = is_lines ? FRAMING_NDJSON : FRAMING_SSE;
+    if (!span_eq(dialect, SPAN("other")))
+        return dialect_by_name(dialect);
+    *ret = FRAMING_JSON_ARRAY;
+    bool is_gemini = span_eq(field_at(row, column_of(index, "api")), SPAN("gemini-json-array"));
+    return is_gemini ? dialect_by_name(SPAN("gemini")) : NULL;
+}
+
 static void visit(void *ctx, const char *path, struct span body)
 {
     struct index *index = ctx;
@@ -260,9 +276,9 @@ static void visit(void *ctx, const char *path, struct span body)
     struct span row = row_of(index, file);
     if (row.n == 0)
         return;
-    const struct dialect *d = dialect_by_name(field_at(row, column_of(index, "dialect")));
-    assert_non_null(d);
-    framing = strstr(file, ".ndjson") ? FRAMING_NDJSON : FRAMING_SSE;
+    const struct dialect *d = dialect_of(index, row, &framing);
+    if (!d)
+        return;
     struct columns c = read_whole(d, body);
     check(index, row, &c);
     if (read_reads(d, path, body, &c))
@@ -279,6 +295,7 @@ static void check_folder(struct index *index, const char *folder)
     index->n_checked = 0;
     (void)corpus_each(folder, ".sse", visit, index);
     (void)corpus_each(folder, ".ndjson", visit, index);
+    (void)corpus_each(folder, ".json", visit, index);
     assert_true(index->n_checked > 0);
 }
 
@@ -326,6 +343,13 @@ static void ollama_streams(void **state)
     check_folder(&recorded, "corpus/ollama");
 }
 
+static void gemini_streams(void **state)
+{
+    (void)state;
+    check_folder(&recorded, "corpus/gemini");
+    check_folder(&recorded, "corpus/other"); /* those that are JSON arrays */
+}
+
 int main(void)
 {
     recorded = load("corpus");
@@ -334,7 +358,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chat_streams),      cmocka_unit_test(completions_streams),
         cmocka_unit_test(responses_streams), cmocka_unit_test(anthropic_streams),
-        cmocka_unit_test(ollama_streams),
+        cmocka_unit_test(ollama_streams),    cmocka_unit_test(gemini_streams),
     };
     int r = cmocka_run_group_tests(tests, NULL, NULL);
     give_back(recorded.text);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "dialect/shape.h"
 
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "corpus.h"
 #include "dialect/dialect.h"
 #include "harness.h"
-#include "wire/sse.h"
+#include "wire/events.h"
 
 static const char event_a[] = "{\"id\":\"1\",\"choices\":[{\"delta\":{\"content\":\"Hello\"}}]}";
 
@@ -112,16 +114,18 @@ static void test_other_holes(void **state)
 /* Every event of every recording says the same with and without what was learned before it. */
 static int n_events;
 
-static void check_stream(const struct dialect *d, struct span body)
+static void check_stream(void *ctx, const char *path, struct span body)
 {
+    const struct dialect *d = ctx;
     struct dialect_answer *learning = calloc(1, sizeof(*learning));
     struct dialect_answer *fresh = calloc(1, sizeof(*fresh));
-    struct sse_parser p;
+    struct events events;
     struct event e;
+    (void)path;
     assert_true(learning && fresh);
     dialect_answer_init(learning);
-    sse_init(&p, 1 << 20);
-    while (sse_next(&p, &body, &e) == EVENT_WHOLE) {
+    events_init(&events, d->framing == FRAMING_NDJSON ? FRAMING_NDJSON : FRAMING_SSE, 1 << 20);
+    while (events_next(&events, &body, &e) == EVENT_WHOLE) {
         struct token_event a, b;
         dialect_answer_init(fresh);
         d->event(learning, e.name, e.data, &a);
@@ -133,46 +137,23 @@ static void check_stream(const struct dialect *d, struct span body)
         assert_int_equal(a.has_no_choices, b.has_no_choices);
         n_events++;
     }
-    sse_done(&p);
+    events_done(&events);
     free(learning);
     free(fresh);
 }
 
-static void on_chat(void *ctx, const char *path, struct span body)
-{
-    (void)ctx;
-    (void)path;
-    check_stream(dialect_by_name(SPAN("openai-chat")), body);
-}
-
-static void on_completions(void *ctx, const char *path, struct span body)
-{
-    (void)ctx;
-    (void)path;
-    check_stream(dialect_by_name(SPAN("openai-completions")), body);
-}
-
-static void on_responses(void *ctx, const char *path, struct span body)
-{
-    (void)ctx;
-    (void)path;
-    check_stream(dialect_by_name(SPAN("openai-responses")), body);
-}
-
-static void on_messages(void *ctx, const char *path, struct span body)
-{
-    (void)ctx;
-    (void)path;
-    check_stream(dialect_by_name(SPAN("anthropic")), body);
-}
-
 static void test_recordings(void **state)
 {
+    const struct dialect *d;
+    int n = 0;
     (void)state;
-    int n = corpus_each("corpus/openai-chat", ".sse", on_chat, NULL);
-    n += corpus_each("corpus/openai-completions", ".sse", on_completions, NULL);
-    n += corpus_each("corpus/openai-responses", ".sse", on_responses, NULL);
-    n += corpus_each("corpus/anthropic", ".sse", on_messages, NULL);
+    for (size_t i = 0; (d = dialect_at(i)) != NULL; i++) {
+        char dir[64];
+        (void)snprintf(dir, sizeof(dir), "corpus/%s", d->name);
+        void *ctx =
+            (void *)(uintptr_t)d; /* NOLINT(performance-no-int-to-ptr): const is cast away */
+        n += corpus_each(dir, d->framing == FRAMING_NDJSON ? ".ndjson" : ".sse", check_stream, ctx);
+    }
     if (n <= 0)
         skip(); /* the recordings are not beside this checkout */
     assert_true(n_events > 1000);

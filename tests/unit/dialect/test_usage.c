@@ -110,27 +110,27 @@ static void normalised(void **state)
         struct dialect_tokens want;
         bool is_anomalous;
     } rows[] = {
-        {"plain", {10, 20, NO, NO, NO, 30}, {10, 20, -1, -1, -1}, false},
-        {"nothing", {NO, NO, NO, NO, NO, NO}, {-1, -1, -1, -1, -1}, false},
-        {"all parts", {10, 20, 4, 2, 5, 30}, {10, 20, 4, 2, 5}, false},
-        {"negative cached", {10, 20, -1, NO, NO, NO}, {10, 20, -1, -1, -1}, true},
-        {"negative prompt", {-5, 20, 0, NO, NO, NO}, {-1, 20, 0, -1, -1}, true},
-        {"cached above prompt", {377, 69, 515, NO, 0, NO}, {377, 69, -1, -1, 0}, true},
-        {"cached without prompt", {NO, 69, 515, NO, NO, NO}, {-1, 69, 515, -1, -1}, false},
-        {"writes above the rest", {10, 1, 8, 3, NO, NO}, {10, 1, 8, -1, -1}, true},
+        {"plain", {10, 20, NO, NO, NO, 30, NO}, {10, 20, -1, -1, -1}, false},
+        {"nothing", {NO, NO, NO, NO, NO, NO, NO}, {-1, -1, -1, -1, -1}, false},
+        {"all parts", {10, 20, 4, 2, 5, 30, NO}, {10, 20, 4, 2, 5}, false},
+        {"negative cached", {10, 20, -1, NO, NO, NO, NO}, {10, 20, -1, -1, -1}, true},
+        {"negative prompt", {-5, 20, 0, NO, NO, NO, NO}, {-1, 20, 0, -1, -1}, true},
+        {"cached above prompt", {377, 69, 515, NO, 0, NO, NO}, {377, 69, -1, -1, 0}, true},
+        {"cached without prompt", {NO, 69, 515, NO, NO, NO, NO}, {-1, 69, 515, -1, -1}, false},
+        {"writes above the rest", {10, 1, 8, 3, NO, NO, NO}, {10, 1, 8, -1, -1}, true},
         {"reasoning beside, told by total",
-         {165, 2, 164, NO, 129, 296},
+         {165, 2, 164, NO, 129, 296, NO},
          {165, 131, 164, -1, 129},
          false},
-        {"reasoning beside and smaller", {10, 50, NO, NO, 20, 80}, {10, 70, -1, -1, 20}, false},
+        {"reasoning beside and smaller", {10, 50, NO, NO, 20, 80, NO}, {10, 70, -1, -1, 20}, false},
         {"reasoning above completion, no total",
-         {10, 9, NO, NO, 61, NO},
+         {10, 9, NO, NO, 61, NO, NO},
          {10, 70, -1, -1, 61},
          false},
-        {"reasoning above, total says no", {28, 9, 0, NO, 61, 37}, {28, 70, 0, -1, 61}, true},
-        {"reasoning within", {10, 50, NO, NO, 50, 60}, {10, 50, -1, -1, 50}, false},
+        {"reasoning above, total says no", {28, 9, 0, NO, 61, 37, NO}, {28, 70, 0, -1, 61}, true},
+        {"reasoning within", {10, 50, NO, NO, 50, 60, NO}, {10, 50, -1, -1, 50}, false},
         {"too large to add",
-         {10, INT64_MAX, NO, NO, INT64_MAX, NO},
+         {10, INT64_MAX, NO, NO, INT64_MAX, NO, NO},
          {10, INT64_MAX, -1, -1, INT64_MAX},
          false},
     };
@@ -146,7 +146,7 @@ static void normalised(void **state)
         assert_row(rows[i].name, is_anomalous == rows[i].is_anomalous);
     }
     bool is_anomalous = false;
-    struct usage huge = {1, INT64_MAX - 1, NO, NO, INT64_MAX, NO};
+    struct usage huge = {1, INT64_MAX - 1, NO, NO, INT64_MAX, NO, NO};
     struct dialect_tokens t = dialect_normalise(&dialect_openai_chat, &huge, &is_anomalous);
     assert_int_equal(t.completion, -1);
     assert_true(is_anomalous);
@@ -156,9 +156,9 @@ static void is_set_by_either_count(void **state)
 {
     (void)state;
     assert_false(usage_is_set(&USAGE_NONE));
-    assert_true(usage_is_set(&(struct usage){0, NO, NO, NO, NO, NO}));
-    assert_true(usage_is_set(&(struct usage){NO, 1, NO, NO, NO, NO}));
-    assert_false(usage_is_set(&(struct usage){-1, NO, NO, NO, NO, NO}));
+    assert_true(usage_is_set(&(struct usage){0, NO, NO, NO, NO, NO, NO}));
+    assert_true(usage_is_set(&(struct usage){NO, 1, NO, NO, NO, NO, NO}));
+    assert_false(usage_is_set(&(struct usage){-1, NO, NO, NO, NO, NO, NO}));
 }
 
 int main(void)
