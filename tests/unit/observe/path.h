@@ -170,12 +170,13 @@ static inline void path_begin(struct path *p, const struct http1_head *head)
 }
 
 /* Planned at 110 us and admitted at 115 us; request complete at 100 us. */
-static inline void path_plan(struct path *p, const char *dialect, const char *body)
+static inline void path_plan_at(struct path *p, const char *dialect, const char *target,
+                                const char *body)
 {
     const struct dialect *d = dialect_by_name(span_cstr(dialect));
     observe_tap.request_end(p->tap, stamp_us(p, 100));
     if (d)
-        d->inspect((struct span){0}, span_cstr(body), true, &p->request);
+        d->inspect(span_cstr(target), span_cstr(body), true, &p->request);
     struct tap_planned planned = {.at = us(110),
                                   .upstream = "up",
                                   .endpoint = d ? "chat_completions" : "other",
@@ -183,6 +184,11 @@ static inline void path_plan(struct path *p, const char *dialect, const char *bo
                                   .request = d ? &p->request : NULL};
     observe_tap.planned(p->tap, &planned);
     observe_tap.admitted(p->tap, us(115));
+}
+
+static inline void path_plan(struct path *p, const char *dialect, const char *body)
+{
+    path_plan_at(p, dialect, "", body);
 }
 
 /* An attempt on a new connection, sent at `sent`. */
