@@ -336,20 +336,20 @@ static void counts_of_a_usage(void **state)
         const char *text;
         struct usage want;
     } rows[] = {
-        {"{'input_tokens':7,'output_tokens':9}", {7, 9, NO, NO, NO, NO}},
+        {"{'input_tokens':7,'output_tokens':9}", {7, 9, NO, NO, NO, NO, NO}},
         {"{'input_tokens':7,'cache_creation_input_tokens':5,'cache_read_input_tokens':6,"
          "'cache_creation':{'ephemeral_5m_input_tokens':5,'ephemeral_1h_input_tokens':0},"
          "'output_tokens':1,'service_tier':'standard','inference_geo':'not_available'}",
-         {7, 1, 6, 5, NO, NO}},
-        {"{'output_tokens_details':{'thinking_tokens':4}}", {NO, NO, NO, NO, 4, NO}},
-        {"{'output_tokens_details':{'reasoning_tokens':4}}", {NO, NO, NO, NO, 4, NO}},
+         {7, 1, 6, 5, NO, NO, NO}},
+        {"{'output_tokens_details':{'thinking_tokens':4}}", {NO, NO, NO, NO, 4, NO, NO}},
+        {"{'output_tokens_details':{'reasoning_tokens':4}}", {NO, NO, NO, NO, 4, NO, NO}},
         {"{'output_tokens_details':{'reasoning_tokens':4,'thinking_tokens':3}}",
-         {NO, NO, NO, NO, 3, NO}},
+         {NO, NO, NO, NO, 3, NO, NO}},
         {"{'output_tokens_details':null,'output_tokens':'9','input_tokens':null}",
-         {NO, NO, NO, NO, NO, NO}},
+         {NO, NO, NO, NO, NO, NO, NO}},
         {"{'input_tokens':-1,'server_tool_use':{'web_search_requests':2,'input_tokens':99}}",
-         {-1, NO, NO, NO, NO, NO}},
-        {"{}", {NO, NO, NO, NO, NO, NO}},
+         {-1, NO, NO, NO, NO, NO, NO}},
+        {"{}", {NO, NO, NO, NO, NO, NO, NO}},
     };
     static const char *const places[] = {
         "{'type':'message_start','message':{'usage':#}}",
@@ -422,13 +422,13 @@ static void c37_cached_tokens_are_part_of_the_prompt(void **state)
         struct dialect_tokens want;
         bool is_anomalous;
     } rows[] = {
-        {"no cache", {10, 20, NO, NO, NO, NO}, {10, 20, -1, -1, -1}, false},
-        {"read and written", {3, 20, 9687, 120, NO, NO}, {9810, 20, 9687, 120, -1}, false},
-        {"more cached than not", {1, 97, 3068, 0, 0, NO}, {3069, 97, 3068, 0, 0}, false},
-        {"thinking is part", {50, 93, 0, 0, 53, NO}, {50, 93, 0, 0, 53}, false},
-        {"negative", {50, 93, -1, 0, NO, NO}, {50, 93, -1, 0, -1}, true},
-        {"too large", {INT64_MAX, 1, 1, NO, NO, NO}, {-1, 1, 1, -1, -1}, true},
-        {"prompt untold", {NO, 5, 7, NO, NO, NO}, {-1, 5, 7, -1, -1}, false},
+        {"no cache", {10, 20, NO, NO, NO, NO, NO}, {10, 20, -1, -1, -1}, false},
+        {"read and written", {3, 20, 9687, 120, NO, NO, NO}, {9810, 20, 9687, 120, -1}, false},
+        {"more cached than not", {1, 97, 3068, 0, 0, NO, NO}, {3069, 97, 3068, 0, 0}, false},
+        {"thinking is part", {50, 93, 0, 0, 53, NO, NO}, {50, 93, 0, 0, 53}, false},
+        {"negative", {50, 93, -1, 0, NO, NO, NO}, {50, 93, -1, 0, -1}, true},
+        {"too large", {INT64_MAX, 1, 1, NO, NO, NO, NO}, {-1, 1, 1, -1, -1}, true},
+        {"prompt untold", {NO, 5, 7, NO, NO, NO, NO}, {-1, 5, 7, -1, -1}, false},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         bool is_anomalous = !rows[i].is_anomalous;
