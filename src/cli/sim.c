@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include "base/suggest.h"
 #include "cli/flag.h"
@@ -16,6 +17,8 @@
 
 struct options {
     struct sim_config config;
+    struct play *play;
+    char play_dir[PLAY_NAME_MAX * 4];
     bool is_help;
 };
 
@@ -60,24 +63,45 @@ static const struct option_row {
 _Static_assert(sizeof(size_t) == sizeof(int64_t) && sizeof(uint64_t) == sizeof(int64_t),
                "counts of the table are written as int64_t");
 
+static const char help_head[] =
+    "usage: inferometer sim [--listen ADDR:PORT] [FLAGS]\n\n"
+    "A simulated engine that speaks the APIs of OpenAI, Anthropic, Ollama and Gemini, or\n"
+    "plays a recorded answer. It prints \"listening on ADDR:PORT\" when it is ready, and ends\n"
+    "with Ctrl-C or SIGTERM.\n\n"
+    "  POST /v1/chat/completions, /v1/completions, /v1/embeddings, /v1/responses\n"
+    "  POST /v1/messages, /v1/messages/count_tokens\n"
+    "  POST /api/chat, /api/generate, /api/embed\n"
+    "  POST /v1beta/models/NAME:generateContent, :streamGenerateContent [?alt=sse]\n"
+    "  GET  /v1/models, /health\n"
+    "  GET  /sim/truth?id=X-REQUEST-ID (or ?last=N)   what was sent, and when "
+    "(CLOCK_MONOTONIC)\n\n"
+    "server and model:\n"
+    "  --listen ADDR:PORT           where (default 127.0.0.1:0, any free port)\n"
+    "  --workers N                  threads (default 1)\n"
+    "  --model NAME                 name told by /v1/models (default simulated)\n"
+    "  --play FILE                  answer every POST with this body (.sse, .ndjson, .json),\n"
+    "                               in the writes of FILE.reads, or one per event\n"
+    "  --play-dir DIR               files that a request may name: X-Sim-Play: FILE\n";
+
+static const char help_examples[] =
+    "\nexamples:\n"
+    "  inferometer sim --listen 127.0.0.1:8000 --concurrency 64 --load-factor 3\n"
+    "  inferometer sim --ttft-ms 200 --itl-ms 20 --usage always\n"
+    "  inferometer sim --listen 127.0.0.1:8000 --play answer.sse --play-gap-ms 20\n"
+    "  curl -N 127.0.0.1:8000/v1/chat/completions -H 'X-Sim-Cut-After: 5' \\\n"
+    "    -d '{\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}'\n"
+    "  curl -N 127.0.0.1:8000/v1/messages -H 'X-Sim-Reasoning: 20' \\\n"
+    "    -d '{\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}'\n"
+    "  curl -N 127.0.0.1:8000/api/chat \\\n"
+    "    -d '{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}'\n";
+
 static void help_print(void)
 {
     static const char *const kinds[] = {
         [OPTION_COUNT] = "N", [OPTION_DOUBLE] = "X", [OPTION_MS] = "MS", [OPTION_US] = "US"};
     struct switch_help h;
 
-    (void)fputs("usage: inferometer sim [--listen ADDR:PORT] [FLAGS]\n\n"
-                "A simulated engine with an OpenAI-compatible API. It prints \"listening on "
-                "ADDR:PORT\" when\n"
-                "it is ready, and ends with Ctrl-C or SIGTERM.\n\n"
-                "  POST /v1/chat/completions, /v1/completions    GET /v1/models, /health\n"
-                "  GET /sim/truth?id=X-REQUEST-ID (or ?last=N)   what was sent, and when "
-                "(CLOCK_MONOTONIC)\n\n"
-                "server and model:\n"
-                "  --listen ADDR:PORT           where (default 127.0.0.1:0, any free port)\n"
-                "  --workers N                  threads (default 1)\n"
-                "  --model NAME                 name told by /v1/models (default simulated)\n",
-                stdout);
+    (void)fputs(help_head, stdout);
     for (size_t i = 0; i < ARRAY_LEN(option_rows); i++) {
         char left[64];
         (void)snprintf(left, sizeof(left), "--%s %s", option_rows[i].name,
@@ -92,13 +116,7 @@ static void help_print(void)
         (void)snprintf(left, sizeof(left), "--%s %s", h.name, h.values);
         (void)printf("  %-36s %s\n", left, h.text);
     }
-    (void)fputs(
-        "\nexamples:\n"
-        "  inferometer sim --listen 127.0.0.1:8000 --concurrency 64 --load-factor 3\n"
-        "  inferometer sim --ttft-ms 200 --itl-ms 20 --usage always\n"
-        "  curl -N 127.0.0.1:8000/v1/chat/completions -H 'X-Sim-Cut-After: 5' \\\n"
-        "    -d '{\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}'\n",
-        stdout);
+    (void)fputs(help_examples, stdout);
 }
 
 /* --- flags --- */
@@ -142,6 +160,8 @@ static int unknown_flag(const struct flag *f, struct err *reterr)
     suggest_offer(&s, SPAN("listen"));
     suggest_offer(&s, SPAN("workers"));
     suggest_offer(&s, SPAN("model"));
+    suggest_offer(&s, SPAN("play"));
+    suggest_offer(&s, SPAN("play-dir"));
     for (size_t i = 0; i < ARRAY_LEN(option_rows); i++)
         suggest_offer(&s, span_cstr(option_rows[i].name));
     for (size_t i = 0; switches_help(i, &h); i++)
@@ -179,6 +199,40 @@ static int model_name_apply(struct flag *f, struct options *o, struct err *reter
     return 0;
 }
 
+static int dir_check(const char *path, struct err *reterr)
+{
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        return 0;
+    (void)err_set(reterr, -ENOTDIR, "--play-dir: \"%.300s\" is not a directory", path);
+    err_hint(reterr, "name the directory that the files of X-Sim-Play are in");
+    return -ENOTDIR;
+}
+
+static int play_apply(struct flag *f, struct options *o, struct err *reterr)
+{
+    char path[sizeof(o->play_dir)];
+    struct span value;
+    int r = flag_value(f, NULL, &value, reterr);
+
+    if (r < 0)
+        return r;
+    if (value.n >= sizeof(path))
+        return err_set(reterr, -EINVAL, "--%.*s: a path has at most %zu bytes here",
+                       SPAN_ARG(f->name), sizeof(path) - 1);
+    (void)span_copy(value, path, sizeof(path));
+    if (flag_is(f, "play-dir")) {
+        memcpy(o->play_dir, path, sizeof(path));
+        o->config.play_dir = o->play_dir;
+        return dir_check(path, reterr);
+    }
+    o->play = play_free(o->play);
+    r = play_open(path, &o->play, reterr);
+    o->config.play = o->play;
+    return r;
+}
+
 static int flag_apply(struct flag *f, struct options *o, struct err *reterr)
 {
     struct span value;
@@ -201,6 +255,8 @@ static int flag_apply(struct flag *f, struct options *o, struct err *reterr)
     }
     if (flag_is(f, "model"))
         return model_name_apply(f, o, reterr);
+    if (flag_is(f, "play") || flag_is(f, "play-dir"))
+        return play_apply(f, o, reterr);
     for (size_t i = 0; i < ARRAY_LEN(option_rows); i++)
         if (flag_is(f, option_rows[i].name))
             return row_apply(&option_rows[i], f, &o->config, reterr);
@@ -223,25 +279,16 @@ static int options_parse(int argc, char **argv, struct options *ret, struct err 
 
 /* --- main --- */
 
-int sim_main(int argc, char **argv)
+static int sim_run(const struct sim_config *config)
 {
-    struct options o = {0};
     struct err e = {0};
     struct sim_server *server;
     struct addr bound;
     char text[ADDR_TEXT_MAX];
 
-    sim_config_init(&o.config);
-    if (addr_parse(SPAN("127.0.0.1:0"), &o.config.listen, &e) < 0 ||
-        options_parse(argc, argv, &o, &e) < 0)
-        return flag_complain("sim", &e);
-    if (o.is_help) {
-        help_print();
-        return 0;
-    }
     nofile_raise();
     signals_block();
-    if (sim_server_start(&o.config, &server, &bound, &e) < 0) {
+    if (sim_server_start(config, &server, &bound, &e) < 0) {
         (void)flag_complain("sim", &e);
         return 1;
     }
@@ -252,4 +299,24 @@ int sim_main(int argc, char **argv)
         ; /* nothing to reload */
     server = sim_server_stop(server);
     return 0;
+}
+
+int sim_main(int argc, char **argv)
+{
+    struct options o = {0};
+    struct err e = {0};
+    int r;
+
+    sim_config_init(&o.config);
+    r = addr_parse(SPAN("127.0.0.1:0"), &o.config.listen, &e);
+    if (r == 0)
+        r = options_parse(argc, argv, &o, &e);
+    if (r < 0)
+        r = flag_complain("sim", &e);
+    else if (o.is_help)
+        help_print();
+    else
+        r = sim_run(&o.config);
+    o.play = play_free(o.play);
+    return r;
 }

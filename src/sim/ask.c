@@ -10,6 +10,8 @@ void ask_init(struct ask *a)
     *a = (struct ask){.max_tokens = -1, .n_choices = 1};
 }
 
+/* --- values --- */
+
 /* The next value if it is of that type; another one is passed over. */
 static bool take(struct json *j, enum json_type type, struct json_value *ret)
 {
@@ -48,65 +50,115 @@ static void take_model(struct json *j, struct ask *a)
         (void)span_copy(v.raw, a->model, sizeof(a->model));
 }
 
-static void take_stream_options(struct json *j, struct ask *a)
+/* Texts or lists of tokens are one input each; a list of numbers is one. */
+static void take_inputs(struct json *j, struct ask *a)
 {
     struct json_value v;
-    struct span key;
+    int64_t n = 0;
 
-    if (!take(j, JSON_OBJECT, &v))
+    if (!take(j, JSON_ARRAY, &v))
         return;
-    a->has_stream_options = true;
-    while (json_key(j, &key)) {
-        if (json_str_eq(key, SPAN("include_usage")))
-            take_bool(j, &a->has_include_usage);
-        else
-            (void)json_skip(j); /* errors are sticky and seen at the end */
+    while (json_item(j)) {
+        if (!json_next(j, &v))
+            return;
+        if (v.type == JSON_OBJECT || v.type == JSON_ARRAY)
+            (void)json_leave(j); /* errors are sticky and seen at the end */
+        n += v.type != JSON_NUMBER;
     }
+    a->n_choices = n > 0 ? n : 1;
 }
 
-static void take_field(struct json *j, struct span key, struct ask *a)
+/* --- members --- */
+
+static void take_field(struct json *j, enum ask_what what, struct ask *a)
 {
     size_t before = json_offset(j);
 
-    if (json_str_eq(key, SPAN("model"))) {
+    switch (what) {
+    case ASK_MODEL:
         take_model(j, a);
-    } else if (json_str_eq(key, SPAN("stream"))) {
+        break;
+    case ASK_STREAM:
         take_bool(j, &a->is_stream);
-    } else if (json_str_eq(key, SPAN("stream_options"))) {
-        take_stream_options(j, a);
-    } else if (json_str_eq(key, SPAN("max_tokens")) ||
-               json_str_eq(key, SPAN("max_completion_tokens"))) {
+        break;
+    case ASK_INCLUDE_USAGE:
+        take_bool(j, &a->has_include_usage);
+        break;
+    case ASK_MAX_TOKENS:
         take_count(j, &a->max_tokens);
-    } else if (json_str_eq(key, SPAN("n"))) {
+        break;
+    case ASK_CHOICES:
         take_count(j, &a->n_choices);
-    } else {
+        break;
+    case ASK_INPUTS:
+        take_inputs(j, a);
+        a->prompt_bytes += (int64_t)(json_offset(j) - before);
+        break;
+    case ASK_PROMPT:
         (void)json_skip(j); /* errors are sticky and seen at the end */
-        if (json_str_eq(key, SPAN("messages")) || json_str_eq(key, SPAN("prompt")))
-            a->prompt_bytes = (int64_t)(json_offset(j) - before);
+        a->prompt_bytes += (int64_t)(json_offset(j) - before);
+        break;
+    case ASK_OPTIONS: /* taken as an object */
+        break;
     }
 }
 
-int ask_parse(struct span body, struct ask *ret, const char **ret_why)
+/* The row of a key: the key itself, or (with a dot) something in it. */
+static const struct ask_field *field_find(const struct ask_field *fields, struct span outer,
+                                          struct span key, bool *ret_is_outer)
 {
-    struct json j;
+    for (; fields->name; fields++) {
+        struct span name = span_cstr(fields->name);
+        struct span first = span_split(&name, '.');
+
+        *ret_is_outer = outer.n == 0 && (name.n > 0 || fields->what == ASK_OPTIONS);
+        if (outer.n > 0 ? span_eq(first, outer) && json_str_eq(key, name) : json_str_eq(key, first))
+            return fields;
+    }
+    return NULL;
+}
+
+static void take_members(struct json *j, const struct ask_field *fields, struct span outer,
+                         struct ask *a)
+{
     struct json_value v;
     struct span key;
-    struct ask a;
 
-    ask_init(&a);
+    while (json_key(j, &key)) {
+        bool is_outer;
+        const struct ask_field *f = field_find(fields, outer, key, &is_outer);
+
+        if (!f) {
+            (void)json_skip(j); /* errors are sticky and seen at the end */
+        } else if (!is_outer) {
+            take_field(j, f->what, a);
+        } else if (take(j, JSON_OBJECT, &v)) {
+            struct span name = span_cstr(f->name);
+            a->has_stream_options |= f->what == ASK_OPTIONS;
+            take_members(j, fields, span_split(&name, '.'), a); /* once: names have one dot */
+        }
+    }
+}
+
+int ask_parse(struct span body, const struct ask_field *fields, const char *missing,
+              struct ask *ret, const char **ret_why)
+{
+    struct ask a = *ret;
+    struct json_value v;
+    struct json j;
+
     json_init(&j, body);
     if (!json_next(&j, &v) || v.type != JSON_OBJECT) {
         *ret_why = "the request body is not a JSON object";
         return -EINVAL;
     }
-    while (json_key(&j, &key))
-        take_field(&j, key, &a);
+    take_members(&j, fields, (struct span){0}, &a);
     if (!json_is_done(&j)) {
         *ret_why = "the request body is not valid JSON";
         return -EINVAL;
     }
     if (a.prompt_bytes == 0) {
-        *ret_why = "\"messages\" (chat) or \"prompt\" (completions) is missing";
+        *ret_why = missing;
         return -EINVAL;
     }
     if (a.n_choices < 1)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim/sim_answer.c - the phases of an answer. Each has a time when it is due and a step that sends
- * something; answer_pump runs steps until one lies in the future, needs the model, or ends it all.
+ * sim/sim_answer.c - life and phases of an answer. Each phase has a time when it is due and a step
+ * that sends something; answer_pump runs steps until one lies in the future, needs the model, or
+ * ends it all.
  *
- *   stream:  HEAD  WAIT (engine queue)  COMMENTS  ROLE  TOKENS  FINISH  USAGE  DONE
+ *   stream:  HEAD  WAIT (engine queue)  then those of sim/sim_stream.c
+ *   file:    HEAD  PLAY
  *   other:   WAIT  RENDER (all tokens ready)  BODY
  *   error:   BODY
  *
@@ -15,23 +17,8 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "sim/completion.h"
 #include "sim/fault.h"
-
-enum phase {
-    PHASE_HEAD,
-    PHASE_WAIT,
-    PHASE_COMMENTS,
-    PHASE_ROLE,
-    PHASE_TOKENS,
-    PHASE_FINISH,
-    PHASE_USAGE,
-    PHASE_DONE,
-    PHASE_RENDER,
-    PHASE_BODY,
-    PHASE_LAST_PIECES, /* only pieces are left */
-    PHASE_SILENT,      /* hung or held: nothing more until the client goes */
-};
+#include "sim/sim_stream.h"
 
 enum { BODY_MAX = 64 * MIB };
 
@@ -45,7 +32,7 @@ static void answer_publish(struct sim_answer *a)
         return;
     (void)span_copy(span_cstr(a->_id), h->id, sizeof(h->id));
     h->status = mono_is_set(a->_out.t_headers) ? a->_status : 0;
-    h->is_stream = a->ask.is_stream;
+    h->is_stream = a->play || a->ask.is_stream;
     h->t_request = a->_request.t_arrived;
     h->t_started = a->_request.t_started;
     h->t_headers = a->_out.t_headers;
@@ -92,73 +79,6 @@ static bool answer_goes_on(struct sim_answer *a, int r)
     return r < 0 ? answer_end(a) : true;
 }
 
-/* --- tokens --- */
-
-static struct chunk_usage answer_usage(const struct sim_answer *a)
-{
-    const struct switches *s = &a->switches;
-    int64_t done = a->_request.n_done;
-    int64_t reasoning = s->n_reasoning < done ? s->n_reasoning : done;
-
-    return (struct chunk_usage){
-        .prompt = a->_prompt_tokens,
-        .cached = s->cached_tokens < a->_prompt_tokens ? s->cached_tokens : a->_prompt_tokens,
-        .completion = done * a->_n_choices,
-        .reasoning = reasoning * a->_n_choices,
-    };
-}
-
-static const char *answer_finish_reason(const struct sim_answer *a)
-{
-    if (a->switches.is_tool_call)
-        return "tool_calls";
-    return a->_request.is_limited ? "length" : "stop";
-}
-
-/* first: tokens produced before this event. */
-static void token_chunk(struct sim_answer *a, struct chunk *c, int64_t choice, int64_t first,
-                        int64_t n, const struct chunk_usage *usage)
-{
-    struct span text = words_get(&a->_engine->words, first + choice, n);
-    enum chunk_field field = CHUNK_CONTENT;
-
-    if (a->switches.is_tool_call && a->_n_events == 0) {
-        chunk_tool_name(c, &a->_style, choice, usage);
-    } else if (a->switches.is_tool_call) {
-        chunk_tool_args(c, &a->_style, choice, text, a->_n_events == 1,
-                        model_is_finished(&a->_request), usage);
-    } else {
-        if (first < a->switches.n_reasoning)
-            field = CHUNK_REASONING;
-        else if (a->switches.is_refusal)
-            field = CHUNK_REFUSAL;
-        chunk_text(c, &a->_style, choice, field, text, usage);
-    }
-}
-
-static bool step_tokens(struct sim_answer *a)
-{
-    int64_t first = a->_request.n_done;
-    int64_t n = model_take(&a->_engine->model, &a->_request);
-    struct chunk_usage usage;
-    const struct chunk_usage *told = NULL;
-    struct chunk chunk;
-    int r = 0;
-
-    if (a->switches.usage == SWITCH_USAGE_EVERY_CHUNK) {
-        usage = answer_usage(a);
-        told = &usage;
-    }
-    for (int64_t choice = 0; choice < a->_n_choices && r == 0; choice++) {
-        token_chunk(a, &chunk, choice, first, n, told);
-        r = outlet_event(&a->_out, TRUTH_TOKEN, n, &chunk, false);
-    }
-    a->_n_events++;
-    if (model_is_finished(&a->_request))
-        a->_phase = PHASE_FINISH;
-    return answer_goes_on(a, r);
-}
-
 /* --- faults that come after a number of token events --- */
 
 static bool answer_silence(struct sim_answer *a)
@@ -170,31 +90,36 @@ static bool answer_silence(struct sim_answer *a)
 
 static bool answer_fail(struct sim_answer *a)
 {
-    struct chunk chunk;
-    int r;
+    a->_phase = PHASE_ERROR;
+    a->_step = 0;
+    return answer_goes_on(a, sim_stream_step(a));
+}
 
-    chunk_error(&chunk, &a->_style);
-    r = outlet_event(&a->_out, TRUTH_ERROR, 0, &chunk, true);
-    a->_phase = PHASE_LAST_PIECES;
-    return answer_goes_on(a, r);
+/* The beginning of what would have come next. */
+static void answer_cut_inside(struct sim_answer *a)
+{
+    struct play_place place = a->_place;
+    struct chunk chunk;
+
+    if (outlet_head_now(&a->_out) < 0)
+        return;
+    if (a->play)
+        fault_half_chunk(a->_conn, play_take(a->play, &place, a->switches.play_bytes));
+    else if (sim_stream_peek(a, &chunk) == 0)
+        fault_half_chunk(a->_conn, chunk.parts[0]);
 }
 
 static bool answer_cut(struct sim_answer *a)
 {
     int64_t how = a->switches.cut;
     int r = outlet_flush(&a->_out);
-    struct chunk chunk;
 
     truth_entry_add(a->_truth, TRUTH_CUT, 0, clock_mono());
     a->_phase = PHASE_LAST_PIECES;
     if (r == 0 && how == SWITCH_CUT_END)
         return answer_goes_on(a, outlet_end(&a->_out));
     if (r == 0 && how == SWITCH_CUT_MID)
-        r = outlet_head_now(&a->_out);
-    if (r == 0 && how == SWITCH_CUT_MID) {
-        token_chunk(a, &chunk, 0, a->_request.n_done, 1, NULL);
-        fault_half_chunk(a->_conn, chunk.parts[0]);
-    }
+        answer_cut_inside(a);
     if (how == SWITCH_CUT_RESET)
         fault_reset(a->_conn);
     else
@@ -205,13 +130,13 @@ static bool answer_cut(struct sim_answer *a)
 
 /*
  * Runs the fault that is due now, if there is one; *ret_goes_on as from a step. "After 0 events" is
- * before the role chunk too.
+ * before the prelude too.
  */
 static bool answer_fault(struct sim_answer *a, bool *ret_goes_on)
 {
     const struct switches *s = &a->switches;
 
-    if (a->_phase < PHASE_ROLE || a->_phase > PHASE_FINISH)
+    if (a->_phase < PHASE_PLAY || a->_phase > PHASE_FINISH || a->_n_taken > 0)
         return false;
     if (a->_n_events == s->error_after)
         *ret_goes_on = answer_fail(a);
@@ -224,132 +149,36 @@ static bool answer_fault(struct sim_answer *a, bool *ret_goes_on)
     return true;
 }
 
-/* --- the other phases of a stream --- */
+/* --- head, whole answers --- */
 
 static bool step_head(struct sim_answer *a)
 {
     char fields[384];
 
     (void)snprintf(fields, sizeof(fields),
-                   "Content-Type: text/event-stream; charset=utf-8\r\nCache-Control: no-cache\r\n"
-                   "X-Request-Id: %s\r\n",
-                   a->_id);
-    a->_phase = PHASE_WAIT;
+                   "Content-Type: %s\r\nCache-Control: no-cache\r\nX-Request-Id: %s\r\n",
+                   a->play ? play_content_type(a->play) : a->_speech.voice->stream_type, a->_id);
+    a->_phase = a->play ? PHASE_PLAY : PHASE_WAIT;
     return answer_goes_on(a, outlet_head(&a->_out, 200, fields,
                                          (struct http_framing){HTTP1_BODY_CHUNKED, 0},
                                          a->switches.head == SWITCH_HEAD_FIRST));
 }
 
-static bool step_comments(struct sim_answer *a)
-{
-    struct chunk chunk;
-
-    if (a->_n_comments >= a->switches.n_comments) {
-        a->_phase = PHASE_ROLE;
-        return true;
-    }
-    a->_n_comments++;
-    chunk_comment(&chunk, &a->_style);
-    return answer_goes_on(a, outlet_event(&a->_out, TRUTH_COMMENT, 0, &chunk, false));
-}
-
-static bool step_role(struct sim_answer *a)
-{
-    bool is_wanted = a->switches.has_role && a->is_chat;
-    struct chunk chunk;
-    int r = 0;
-
-    for (int64_t choice = 0; is_wanted && choice < a->_n_choices && r == 0; choice++) {
-        chunk_role(&chunk, &a->_style, choice);
-        r = outlet_event(&a->_out, TRUTH_ROLE, 0, &chunk, false);
-    }
-    a->_phase = model_is_finished(&a->_request) ? PHASE_FINISH : PHASE_TOKENS;
-    return answer_goes_on(a, r);
-}
-
-/* Nothing follows this phase's events. */
-static bool is_last_phase(const struct sim_answer *a, int phase)
-{
-    const struct switches *s = &a->switches;
-    bool has_usage = s->usage >= SWITCH_USAGE_ALWAYS ||
-                     (s->usage == SWITCH_USAGE_ASKED && a->ask.has_include_usage);
-
-    if (s->end == SWITCH_END_HOLD)
-        return false;
-    if (phase == PHASE_FINISH)
-        return !has_usage && !s->has_done;
-    return phase == PHASE_DONE || !s->has_done;
-}
-
-static bool step_finish(struct sim_answer *a)
-{
-    bool is_last = is_last_phase(a, PHASE_FINISH);
-    struct chunk chunk;
-    int r = 0;
-
-    for (int64_t choice = 0; choice < a->_n_choices && r == 0; choice++) {
-        chunk_finish(&chunk, &a->_style, choice, answer_finish_reason(a));
-        r = outlet_event(&a->_out, TRUTH_FINISH, 0, &chunk, is_last && choice + 1 == a->_n_choices);
-    }
-    a->_phase = is_last ? PHASE_LAST_PIECES : PHASE_USAGE;
-    return answer_goes_on(a, r);
-}
-
-static bool step_usage(struct sim_answer *a)
-{
-    const struct switches *s = &a->switches;
-    struct chunk_usage usage = answer_usage(a);
-    bool is_last = is_last_phase(a, PHASE_USAGE);
-    struct chunk chunk;
-
-    a->_phase = PHASE_DONE;
-    if (s->usage == SWITCH_USAGE_NEVER ||
-        (s->usage == SWITCH_USAGE_ASKED && !a->ask.has_include_usage))
-        return true;
-    if (is_last)
-        a->_phase = PHASE_LAST_PIECES;
-    chunk_bare_usage(&chunk, &a->_style, &usage);
-    return answer_goes_on(a, outlet_event(&a->_out, TRUTH_USAGE, 0, &chunk, is_last));
-}
-
-static bool step_done(struct sim_answer *a)
-{
-    bool is_held = a->switches.end == SWITCH_END_HOLD;
-    struct chunk chunk;
-    int r = 0;
-
-    a->_phase = is_held ? PHASE_SILENT : PHASE_LAST_PIECES;
-    if (a->switches.has_done) {
-        chunk_done(&chunk, &a->_style);
-        r = outlet_event(&a->_out, TRUTH_DONE, 0, &chunk, !is_held);
-    }
-    if (r == 0 && is_held)
-        r = outlet_flush(&a->_out);
-    return answer_goes_on(a, r);
-}
-
-/* --- whole answers --- */
-
 static int answer_render(struct sim_answer *a)
 {
-    struct chunk_usage usage = answer_usage(a);
-    struct completion c = {
-        .id = a->_id,
-        .model = a->ask.model,
-        .finish_reason = answer_finish_reason(a),
-        .created_s = clock_wall().us / 1000000,
-        .words = &a->_engine->words,
-        .scratch = &a->_engine->scratch,
-        .usage = a->switches.usage != SWITCH_USAGE_NEVER ? &usage : NULL,
-        .n_tokens = a->_request.n_tokens,
-        .n_reasoning = usage.reasoning / a->_n_choices,
-        .n_choices = a->_n_choices,
-        .is_chat = a->is_chat,
-        .is_tool_call = a->switches.is_tool_call,
-        .is_refusal = a->switches.is_refusal,
-    };
+    struct speech *s = &a->_speech;
+    int64_t n = a->_request.n_tokens;
+    int64_t n_reasoning = a->switches.n_reasoning < n ? a->switches.n_reasoning : n;
 
-    return completion_render(&c, &a->_body);
+    if (speech_block(s, BLOCK_REASONING) != BLOCK_REASONING)
+        n_reasoning = 0;
+    s->reasoning = (struct speech_range){0, n_reasoning};
+    s->answer = (struct speech_range){n_reasoning, n};
+    s->args = (struct speech_range){n_reasoning + 1, n};
+    s->has_usage = a->switches.usage != SWITCH_USAGE_NEVER;
+    sim_stream_tell_usage(a);
+    speech_set_reason(s, sim_stream_reason(a));
+    return speech_whole(s, a->_n_choices, &a->_body);
 }
 
 /* The body is in _body: its head is next, the body follows when the head is out. */
@@ -384,7 +213,7 @@ static bool answer_send_error(struct sim_answer *a, int status, const char *mess
     if (retry_after_s >= 0)
         (void)snprintf(field, sizeof(field), "Retry-After: %lld\r\n", (long long)retry_after_s);
     a->_status = status;
-    if (completion_render_error(&a->_body, status, message, "") < 0)
+    if (speech_refuse(&a->_engine->voices->of[a->voice], status, message, "", &a->_body) < 0)
         return answer_end(a);
     return answer_send_body(a, field);
 }
@@ -434,7 +263,7 @@ static bool step_wait(struct sim_answer *a)
     }
     a->_t_ready = a->_request.t_first;
     while (!model_is_finished(&a->_request)) {
-        a->_t_ready = a->_request.t_next;
+        a->_t_ready = a->_t_last = a->_request.t_next;
         (void)model_take(&a->_engine->model, &a->_request); /* all events are in one body */
     }
     a->_phase = PHASE_RENDER;
@@ -445,29 +274,18 @@ static bool step_wait(struct sim_answer *a)
 static mono_t answer_due(const struct sim_answer *a)
 {
     static const mono_t at_once = {1};
-    const struct model_request *r = &a->_request;
-    int64_t n = a->switches.n_comments;
 
     if (outlet_is_busy(&a->_out))
         return a->_out.t_piece;
-    switch ((enum phase)a->_phase) {
+    switch ((enum sim_phase)a->_phase) {
     case PHASE_WAIT:
-        return mono_is_set(r->t_started) ? at_once : MONO_NONE;
-    case PHASE_COMMENTS:
-        if (a->_n_comments >= n)
-            return at_once;
-        return mono_add(r->t_started,
-                        mono_diff(r->t_first, r->t_started) / (n + 1) * (a->_n_comments + 1));
-    case PHASE_ROLE:
-        return mono_add(r->t_first, -a->switches.role_delay_ns);
-    case PHASE_TOKENS:
-        return r->t_next;
+        return mono_is_set(a->_request.t_started) ? at_once : MONO_NONE;
     case PHASE_RENDER:
         return a->_t_ready;
     case PHASE_SILENT:
         return MONO_NONE;
     default:
-        return at_once;
+        return sim_stream_due(a);
     }
 }
 
@@ -480,23 +298,11 @@ static bool answer_step(struct sim_answer *a)
         return answer_goes_on(a, outlet_piece(&a->_out));
     if (answer_fault(a, &goes_on))
         return goes_on;
-    switch ((enum phase)a->_phase) {
+    switch ((enum sim_phase)a->_phase) {
     case PHASE_HEAD:
         return step_head(a);
     case PHASE_WAIT:
         return step_wait(a);
-    case PHASE_COMMENTS:
-        return step_comments(a);
-    case PHASE_ROLE:
-        return step_role(a);
-    case PHASE_TOKENS:
-        return step_tokens(a);
-    case PHASE_FINISH:
-        return step_finish(a);
-    case PHASE_USAGE:
-        return step_usage(a);
-    case PHASE_DONE:
-        return step_done(a);
     case PHASE_RENDER:
         return step_render(a);
     case PHASE_BODY:
@@ -504,9 +310,10 @@ static bool answer_step(struct sim_answer *a)
     case PHASE_LAST_PIECES:
         return answer_end(a);
     case PHASE_SILENT:
-        break;
+        return true;
+    default:
+        return answer_goes_on(a, sim_stream_step(a));
     }
-    return true;
 }
 
 static void answer_pump(struct sim_answer *a)
@@ -546,22 +353,40 @@ void sim_answer_drained(struct sim_answer *a)
 
 /* --- begin --- */
 
-static void answer_init_id(struct sim_answer *a, struct span id)
+/* The ids, and the voice. -ENOMEM. */
+static int answer_init_speech(struct sim_answer *a, struct span id)
 {
     enum { HEX_DIGITS = 24 };
+    const struct switches *s = &a->switches;
+    struct sim_engine *e = a->_engine;
+    struct speech_head head;
     char digits[HEX_DIGITS];
+    int r;
 
     if (a->ask.model[0] == '\0')
         (void)span_copy(SPAN("simulated"), a->ask.model, sizeof(a->ask.model));
-    rng_hex(&a->_engine->rng, digits, HEX_DIGITS);
+    rng_hex(&e->rng, digits, HEX_DIGITS);
     if (id.n > 0)
         (void)span_copy(id, a->_id, sizeof(a->_id));
     else
         (void)snprintf(a->_id, sizeof(a->_id), "sim-%.*s", HEX_DIGITS, digits);
-    chunk_style_init(&a->_style, a->is_chat, span_of(digits, HEX_DIGITS), clock_wall().us / 1000000,
-                     span_cstr(a->ask.model));
-    a->_style.is_crlf = a->switches.is_crlf;
-    a->_style.has_null_usage = a->switches.usage != SWITCH_USAGE_NEVER && a->ask.has_include_usage;
+    head = (struct speech_head){
+        .id = span_of(digits, HEX_DIGITS),
+        .model = span_cstr(a->ask.model),
+        .created_s = clock_wall().us / 1000000,
+        .is_crlf = s->is_crlf,
+        .may_tell_usage = s->usage != SWITCH_USAGE_NEVER && a->ask.has_include_usage,
+    };
+    r = speech_init(&a->_speech, &e->voices->of[a->voice], &e->words, &e->scratch, &head);
+    if (s->engine_times == SWITCH_TIMES_VLLM)
+        a->_speech.times = STAGE_TIMES_VLLM;
+    else if (s->engine_times == SWITCH_TIMES_LLAMACPP)
+        a->_speech.times = STAGE_TIMES_LLAMACPP;
+    if (s->is_tool_call)
+        a->_speech.block = BLOCK_CALL;
+    else if (s->is_refusal)
+        a->_speech.block = BLOCK_REFUSAL;
+    return r;
 }
 
 static void answer_arrive(struct sim_answer *a, mono_t t_request)
@@ -570,7 +395,7 @@ static void answer_arrive(struct sim_answer *a, mono_t t_request)
     struct model_ask ask = {
         .prompt_tokens = a->_prompt_tokens,
         .max_tokens = a->ask.max_tokens,
-        .n_tokens = s->n_tokens,
+        .n_tokens = a->_speech.voice->has_output ? s->n_tokens : 0,
         .ttft_ns = s->ttft_ns,
         .itl_ns = s->itl_ns,
         .tokens_per_event = s->tokens_per_event,
@@ -596,43 +421,76 @@ static int answer_interim(struct sim_answer *a)
 static size_t expected_events(const struct sim_answer *a)
 {
     const struct model_request *r = &a->_request;
-    enum { OTHERS = 8 };
+    enum { OTHERS = 16 };
 
+    if (a->play)
+        return play_n_writes(a->play, a->switches.play_bytes);
     if (!a->ask.is_stream)
         return 1;
     return (size_t)((r->n_tokens / a->switches.tokens_per_event + OTHERS) * a->_n_choices);
+}
+
+static int64_t count_choices(const struct sim_answer *a)
+{
+    int64_t n = a->switches.n_choices > 0 ? a->switches.n_choices : a->ask.n_choices;
+    int64_t most = a->_speech.voice->max_choices;
+
+    return n < most ? n : most;
+}
+
+/* An error instead of an answer, with its text; 0: none. */
+static int answer_refusal(const struct sim_answer *a, const char **ret_message)
+{
+    *ret_message = "simulated error answer";
+    if (a->switches.must_refuse_options && a->ask.has_stream_options) {
+        *ret_message = "unrecognized request argument supplied: stream_options";
+        return 400;
+    }
+    return a->switches.status != 200 ? (int)a->switches.status : 0;
+}
+
+/* The time has come for a file, or the model is asked. */
+static void answer_enter(struct sim_answer *a, mono_t t_request)
+{
+    const struct switches *s = &a->switches;
+
+    a->_phase = a->play || a->ask.is_stream ? PHASE_HEAD : PHASE_WAIT;
+    if (a->play) {
+        a->_request.t_started = t_request;
+        a->_t_ready = mono_add(t_request, s->ttft_ns > 0 ? s->ttft_ns : 0);
+    } else {
+        answer_arrive(a, t_request);
+    }
 }
 
 void sim_answer_begin(struct sim_answer *a, struct sim_engine *e, struct http_server_conn *c,
                       struct span id, mono_t t_request)
 {
     const struct switches *s = &a->switches;
-    bool is_refused = s->must_refuse_options && a->ask.has_stream_options;
+    const char *message;
+    int status, r;
 
     a->_engine = e;
     a->_conn = c;
     a->_status = 200;
-    a->_phase = a->ask.is_stream ? PHASE_HEAD : PHASE_WAIT;
-    a->_n_choices = s->n_choices > 0 ? s->n_choices : a->ask.n_choices;
+    a->_block = -1;
     a->_prompt_tokens = s->prompt_tokens >= 0 ? s->prompt_tokens : (a->ask.prompt_bytes + 3) / 4;
     a->_request = (struct model_request){.t_arrived = t_request};
     timer_init(&a->_timer, answer_on_timer);
     task_init(&a->_go, answer_on_go);
     buf_init(&a->_body, BODY_MAX);
-    answer_init_id(a, id);
-    if (s->status == 200 && !is_refused)
-        answer_arrive(a, t_request);
+    r = answer_init_speech(a, id);
+    a->_n_choices = count_choices(a);
+    a->ask.is_stream = a->ask.is_stream && a->_speech.voice->has_output;
+    status = answer_refusal(a, &message);
+    if (status == 0)
+        answer_enter(a, t_request);
     if (e->truth)
         a->_truth = truth_entry_new(expected_events(a));
     outlet_init(&a->_out, c, s, a->_truth);
-    if (!answer_goes_on(a, answer_interim(a)))
+    if (!answer_goes_on(a, r < 0 ? r : answer_interim(a)))
         return;
-    if (is_refused) {
-        if (!answer_send_error(a, 400, "unrecognized request argument supplied: stream_options"))
-            return;
-    } else if (s->status != 200) {
-        if (!answer_send_error(a, (int)s->status, "simulated error answer"))
-            return;
-    }
+    if (status != 0 && !answer_send_error(a, status, message))
+        return;
     answer_pump(a);
 }

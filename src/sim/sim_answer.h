@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim/sim_answer.h - one completion from its request to its last byte.
+ * sim/sim_answer.h - one answer from its request to its last byte.
  *
  * Role:      asks the model when the next tokens are ready, waits for it with a loop timer, and
- * sends the event; applies the switches. A client that does not read holds the answer back. Ends:
- * on_over once, after the connection was given back or the client had gone; the memory may be freed
- * in it. Threading: the engine's loop.
+ *            sends the event as its voice says it; applies the switches. Or plays a recorded body.
+ *            A client that does not read holds the answer back.
+ * Ends:      on_over once, after the connection was given back or the client had gone; the memory
+ *            may be freed in it.
+ * Threading: the engine's loop.
  */
 #ifndef SIM_SIM_ANSWER_H
 #define SIM_SIM_ANSWER_H
@@ -15,9 +17,10 @@
 #include "http/server.h"
 #include "io/loop.h"
 #include "sim/ask.h"
-#include "sim/chunk.h"
 #include "sim/model.h"
 #include "sim/outlet.h"
+#include "sim/play.h"
+#include "sim/speech.h"
 #include "sim/switches.h"
 #include "sim/truth.h"
 #include "sim/words.h"
@@ -28,14 +31,16 @@ struct sim_engine {
     struct model model;
     struct rng rng;
     struct words words;
-    struct truth *truth; /* NULL: off */
-    struct buf scratch;  /* rendering of whole answers */
+    const struct voices *voices; /* of the process */
+    struct truth *truth;         /* NULL: off */
+    struct buf scratch;          /* rendering */
 };
 
 struct sim_answer {
     struct switches switches; /* filled by the owner before the begin */
     struct ask ask;           /* likewise */
-    bool is_chat;             /* likewise */
+    enum voice_id voice;      /* likewise */
+    const struct play *play;  /* likewise: played instead of an answer; NULL: none */
     void (*on_over)(struct sim_answer *a);
     /* private */
     struct sim_engine *_engine;
@@ -45,15 +50,20 @@ struct sim_answer {
     struct truth_entry *_truth;
     struct timer _timer;
     struct task _go; /* the model started it */
-    mono_t _t_ready; /* when a non-stream answer is complete */
-    struct chunk_style _style;
+    mono_t _t_ready; /* when a non-stream answer is complete, or the next write of a file due */
+    mono_t _t_last;  /* when the last token taken was ready */
+    struct speech _speech;
+    struct play_place _place;
     struct buf _body;
     int _phase;
     int _status;
     bool _is_in_model;
     int64_t _n_choices, _prompt_tokens;
-    int64_t _n_events;   /* token events sent, of one choice */
-    int64_t _n_comments; /* sent */
+    int64_t _step;     /* events sent in this phase */
+    int64_t _n_events; /* token events sent, of one choice; writes of a file */
+    int _block;        /* open; -1: none */
+    int64_t _n_block_events;
+    int64_t _first_taken, _n_taken; /* tokens of the event that is being sent; 0: none */
     char _id[TRUTH_ID_MAX];
 };
 

@@ -14,7 +14,6 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "http/server.h"
-#include "sim/completion.h"
 #include "sim/sim_answer.h"
 
 enum { MAX_CONNS = 100000, MAX_TRUTH_JSON = 256 * MIB };
@@ -31,17 +30,57 @@ struct sim_server {
     struct sim_config config;
     int fd;
     struct truth *truth;
+    struct voices *voices;
     int n_workers;
     struct worker workers[SIM_WORKERS_MAX];
 };
 
-enum route { ROUTE_CHAT, ROUTE_COMPLETIONS, ROUTE_MODELS, ROUTE_HEALTH, ROUTE_TRUTH, ROUTE_NONE };
+enum handler { HANDLE_ANSWER, HANDLE_MODELS, HANDLE_HEALTH, HANDLE_TRUTH, HANDLE_NONE };
+
+/* Where the request says whether it is a stream. */
+enum stream_said { STREAM_IN_BODY, STREAM_NEVER, STREAM_ALWAYS };
+
+static const struct route {
+    const char *path;
+    const char *end; /* NULL: all of the path; else a model's name stands before it */
+    const char *method;
+    const char *query; /* holds that; NULL: whatever it holds */
+    enum handler handler;
+    enum voice_id voice;
+    enum stream_said stream;
+} routes[] = {
+    {"/v1/chat/completions", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_CHAT, 0},
+    {"/v1/completions", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_COMPLETIONS, 0},
+    {"/v1/embeddings", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_EMBEDDINGS, STREAM_NEVER},
+    {"/v1/responses", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_RESPONSES, 0},
+    {"/v1/messages", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_MESSAGES, 0},
+    {"/v1/messages/count_tokens", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_COUNT_TOKENS,
+     STREAM_NEVER},
+    {"/api/chat", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_OLLAMA_CHAT, 0},
+    {"/api/generate", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_OLLAMA_GENERATE, 0},
+    {"/api/embed", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_OLLAMA_EMBED, STREAM_NEVER},
+    {"/v1beta/models/", ":generateContent", "POST", NULL, HANDLE_ANSWER, VOICE_GEMINI_SSE,
+     STREAM_NEVER},
+    {"/v1beta/models/", ":streamGenerateContent", "POST", "alt=sse", HANDLE_ANSWER,
+     VOICE_GEMINI_SSE, STREAM_ALWAYS},
+    {"/v1beta/models/", ":streamGenerateContent", "POST", NULL, HANDLE_ANSWER, VOICE_GEMINI_ARRAY,
+     STREAM_ALWAYS},
+    {"/v1/models", NULL, "GET", NULL, HANDLE_MODELS, 0, 0},
+    {"/health", NULL, "GET", NULL, HANDLE_HEALTH, 0, 0},
+    {"/sim/truth", NULL, "GET", NULL, HANDLE_TRUTH, 0, 0},
+    {NULL, NULL, NULL, NULL, HANDLE_NONE, 0, 0},
+};
+
+/* What a played file is answered to, wherever it was asked for. */
+static const struct route play_route = {"", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_CHAT, 0};
 
 struct request {
     struct sim_answer answer;
     struct worker *worker;
     struct http_server_conn *conn;
-    enum route route;
+    const struct route *route;
+    struct play *play; /* named by this request */
+    bool is_post;
     bool is_method_wrong;
     bool is_answering;
     int error_status; /* 0: none */
@@ -69,6 +108,7 @@ void sim_config_init(struct sim_config *c)
 static void request_free(struct request *r)
 {
     buf_done(&r->body);
+    r->play = play_free(r->play);
     mem_free(r);
 }
 
@@ -77,25 +117,81 @@ static void request_on_over(struct sim_answer *a)
     request_free(CONTAINER_OF(a, struct request, answer));
 }
 
-static enum route route_find(struct span path, struct span method, bool *ret_is_method_wrong)
-{
-    static const struct {
-        struct span path, method;
-    } routes[] = {
-        [ROUTE_CHAT] = {SPAN_INIT("/v1/chat/completions"), SPAN_INIT("POST")},
-        [ROUTE_COMPLETIONS] = {SPAN_INIT("/v1/completions"), SPAN_INIT("POST")},
-        [ROUTE_MODELS] = {SPAN_INIT("/v1/models"), SPAN_INIT("GET")},
-        [ROUTE_HEALTH] = {SPAN_INIT("/health"), SPAN_INIT("GET")},
-        [ROUTE_TRUTH] = {SPAN_INIT("/sim/truth"), SPAN_INIT("GET")},
-    };
+/* --- routes --- */
 
-    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
-        if (span_eq(path, routes[i].path)) {
-            *ret_is_method_wrong = !span_eq(method, routes[i].method);
-            return (enum route)i;
-        }
+static bool has_parameter(struct span query, const char *parameter)
+{
+    while (query.n > 0)
+        if (span_eq(span_split(&query, '&'), span_cstr(parameter)))
+            return true;
+    return false;
+}
+
+static bool route_is(const struct route *r, struct span path, struct span query,
+                     struct span *ret_model)
+{
+    struct span begin = span_cstr(r->path);
+    struct span end = span_cstr(r->end);
+
+    if (r->query && !has_parameter(query, r->query))
+        return false;
+    if (!r->end)
+        return span_eq(path, begin);
+    if (path.n <= begin.n + end.n || !span_starts_with(path, begin) ||
+        !span_eq(span_from(path, path.n - end.n), end))
+        return false;
+    *ret_model = span_of(path.p + begin.n, path.n - begin.n - end.n);
+    return true;
+}
+
+static const struct route *route_find(struct span path, struct span query, struct span *ret_model)
+{
+    const struct route *r = routes;
+
+    while (r->path && !route_is(r, path, query, ret_model))
+        r++;
+    return r;
+}
+
+/* A name that would have to be escaped in JSON is not worth keeping. */
+static void request_set_model(struct request *r, struct span model)
+{
+    if (model.n < ASK_MODEL_MAX && span_find_char(model, '"') == model.n &&
+        span_find_char(model, '\\') == model.n)
+        (void)span_copy(model, r->answer.ask.model, sizeof(r->answer.ask.model));
+}
+
+static void request_set_route(struct request *r, struct span method, struct span target)
+{
+    struct span query = target;
+    struct span path = span_split(&query, '?');
+    struct span model = {0};
+
+    r->route = route_find(path, query, &model);
+    r->is_post = span_eq(method, SPAN("POST"));
+    r->is_method_wrong = r->route->path && !span_eq(method, span_cstr(r->route->method));
+    (void)span_copy(query, r->query, sizeof(r->query));
+    ask_init(&r->answer.ask);
+    request_set_model(r, model);
+    r->answer.voice = r->route->voice;
+    r->answer.ask.is_stream =
+        r->route->stream == STREAM_ALWAYS ||
+        (r->route->stream == STREAM_IN_BODY && voice_get(r->route->voice)->is_stream_default);
+}
+
+/* --- beginning --- */
+
+static int request_play(struct request *r, struct span name)
+{
+    const char *dir = r->worker->sim->config.play_dir;
+
+    if (!dir) {
+        (void)err_set(&r->error, -EINVAL, "there are no files that a request could name");
+        err_hint(&r->error, "start the simulator with --play-dir DIR");
+        return -EINVAL;
     }
-    return ROUTE_NONE;
+    r->play = play_free(r->play);
+    return play_open_in(dir, name, &r->play, &r->error);
 }
 
 /* Errors of the switches are told when the request is complete. */
@@ -103,10 +199,15 @@ static void request_read_fields(struct request *r, const struct http1_head *head
 {
     for (size_t i = 0; i < head->n_fields && r->error_status == 0; i++) {
         const struct http1_field *f = &head->fields[i];
+        int result = 0;
 
         if (span_eq_nocase(f->name, SPAN("X-Request-Id")))
             (void)span_copy(f->value, r->id, sizeof(r->id));
-        else if (switches_header(&r->answer.switches, f->name, f->value, &r->error) < 0)
+        else if (span_eq_nocase(f->name, SPAN("X-Sim-Play")))
+            result = request_play(r, f->value);
+        else
+            result = switches_header(&r->answer.switches, f->name, f->value, &r->error);
+        if (result < 0)
             r->error_status = 400;
     }
 }
@@ -117,11 +218,21 @@ static void request_begin_answer(struct request *r, mono_t at)
     sim_answer_begin(&r->answer, &r->worker->engine, r->conn, span_cstr(r->id), at);
 }
 
+/* A file instead of whatever the path stands for. */
+static void request_choose_play(struct request *r)
+{
+    if (!r->is_post)
+        return;
+    r->answer.play = r->play ? r->play : r->worker->sim->config.play;
+    if (r->answer.play && r->route->handler != HANDLE_ANSWER) {
+        r->route = &play_route;
+        r->is_method_wrong = false;
+    }
+}
+
 static void on_request(struct http_server_conn *c, const struct http_request_info *info)
 {
     struct worker *w = http_server_owner(c->server);
-    struct span query = info->head->target;
-    struct span path = span_split(&query, '?');
     struct request *r = mem_zalloc(1, sizeof(*r));
 
     if (!r) {
@@ -134,12 +245,10 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
     r->answer.on_over = request_on_over;
     r->answer.switches = w->sim->config.defaults;
     buf_init(&r->body, LIMIT_REQUEST_BODY_BYTES);
-    ask_init(&r->answer.ask);
-    r->route = route_find(path, info->head->method, &r->is_method_wrong);
-    (void)span_copy(query, r->query, sizeof(r->query));
+    request_set_route(r, info->head->method, info->head->target);
     request_read_fields(r, info->head);
-    r->answer.is_chat = r->route == ROUTE_CHAT;
-    if (r->route <= ROUTE_COMPLETIONS && !r->is_method_wrong && r->error_status == 0 &&
+    request_choose_play(r);
+    if (r->route->handler == HANDLE_ANSWER && !r->is_method_wrong && r->error_status == 0 &&
         r->answer.switches.is_early) {
         r->answer.ask.is_stream = true;
         request_begin_answer(r, info->last.at);
@@ -169,7 +278,8 @@ static void request_reply_error(struct request *r, int status, const char *messa
     struct buf out;
 
     buf_init(&out, 8 * KIB);
-    if (completion_render_error(&out, status, message, hint) < 0)
+    if (speech_refuse(&r->worker->sim->voices->of[r->answer.voice], status, message, hint, &out) <
+        0)
         buf_clear(&out);
     request_free(r);
     http_server_reply(c, status, SPAN("application/json"), buf_span(&out));
@@ -247,18 +357,25 @@ static void request_reply_truth(struct request *r)
 
 static void request_complete(struct request *r, mono_t at)
 {
+    const struct voice *v = voice_get(r->answer.voice);
+    struct ask *ask = &r->answer.ask;
+    bool is_stream = ask->is_stream;
     const char *why = "";
-    int status;
 
-    if (ask_parse(buf_span(&r->body), &r->answer.ask, &why) < 0) {
+    if (r->answer.play) {
+        request_begin_answer(r, at);
+        return;
+    }
+    if (ask_parse(buf_span(&r->body), v->asks, v->missing, ask, &why) < 0) {
         request_reply_error(r, 400, why, "");
         return;
     }
+    if (r->route->stream != STREAM_IN_BODY)
+        ask->is_stream = is_stream;
     buf_done(&r->body);
     buf_init(&r->body, LIMIT_REQUEST_BODY_BYTES);
-    status = r->answer.ask.n_choices > 8 ? 400 : 0;
-    if (status != 0)
-        request_reply_error(r, status, "n may be at most 8", "");
+    if (ask->n_choices > v->max_choices)
+        request_reply_error(r, 400, "too many answers are asked for", "");
     else
         request_begin_answer(r, at);
 }
@@ -277,25 +394,22 @@ static void on_end(struct http_server_conn *c, struct stamp at)
         request_reply_error(r, 405, "method not allowed", "");
         return;
     }
-    switch (r->route) {
-    case ROUTE_CHAT:
-    case ROUTE_COMPLETIONS:
+    switch (r->route->handler) {
+    case HANDLE_ANSWER:
         request_complete(r, at.at);
         break;
-    case ROUTE_MODELS:
+    case HANDLE_MODELS:
         request_reply_models(r);
         break;
-    case ROUTE_TRUTH:
+    case HANDLE_TRUTH:
         request_reply_truth(r);
         break;
-    case ROUTE_HEALTH:
+    case HANDLE_HEALTH:
         request_free(r);
         http_server_reply(c, 200, SPAN("application/json"), SPAN("{\"status\":\"ok\"}\n"));
         break;
-    case ROUTE_NONE:
-        request_reply_error(r, 404, "no such path",
-                            "served are /v1/chat/completions, /v1/completions, /v1/models, /health "
-                            "and /sim/truth");
+    case HANDLE_NONE:
+        request_reply_error(r, 404, "no such path", "\"inferometer sim --help\" lists the paths");
         break;
     }
 }
@@ -359,6 +473,7 @@ static int worker_init(struct worker *w, struct sim_server *s, int i)
     rng_seed_random(&w->engine.rng);
     words_init(&w->engine.words);
     w->engine.truth = s->truth;
+    w->engine.voices = s->voices;
     buf_init(&w->engine.scratch, LIMIT_REQUEST_BODY_BYTES);
     r = loop_new(&w->engine.loop);
     if (r == 0)
@@ -402,7 +517,9 @@ int sim_server_start(const struct sim_config *c, struct sim_server **ret, struct
         mem_free(s);
         return r;
     }
-    r = c->n_truth > 0 ? truth_new(c->n_truth, &s->truth) : 0;
+    r = voices_new(&s->voices);
+    if (r == 0 && c->n_truth > 0)
+        r = truth_new(c->n_truth, &s->truth);
     for (int i = 0; i < s->n_workers && r == 0; i++)
         r = worker_init(&s->workers[i], s, i);
     if (r < 0) {
@@ -422,6 +539,7 @@ struct sim_server *sim_server_stop(struct sim_server *s)
         worker_done(&s->workers[i]);
     close(s->fd);
     s->truth = truth_free(s->truth);
+    s->voices = voices_free(s->voices);
     mem_free(s);
     return NULL;
 }

@@ -3,9 +3,10 @@
  * sim/sim_server.h - the simulated engine as a server: worker threads with a loop each, behind one
  * listening socket.
  *
- * Paths:     POST /v1/chat/completions, /v1/completions; GET /v1/models, /health,
- *            /sim/truth?id=X-REQUEST-ID or ?last=N.
- * Workers:   each has a model of its own; the concurrency limit is shared out evenly among them.
+ * Paths:     POST those of the dialects (sim_server.c has the table); GET /v1/models, /health,
+ *            /sim/truth?id=X-REQUEST-ID or ?last=N. Where there is a file to play, it is the answer
+ *            to any POST.
+ * Workers:   each has a model of its own; the concurrency limit is shared out among them.
  */
 #ifndef SIM_SIM_SERVER_H
 #define SIM_SIM_SERVER_H
@@ -18,6 +19,7 @@
 #include "io/addr.h"
 #include "sim/ask.h"
 #include "sim/model.h"
+#include "sim/play.h"
 #include "sim/switches.h"
 
 enum { SIM_WORKERS_MAX = 64 };
@@ -31,6 +33,8 @@ struct sim_config {
     size_t n_truth;                 /* requests remembered; 0: none */
     int64_t idle_close_ns;          /* keep-alive connections are closed after that idle time */
     uint64_t seed;
+    const struct play *play; /* answers every POST; NULL: none. Borrowed */
+    const char *play_dir;    /* of the files that X-Sim-Play may name; NULL: none. Borrowed */
 };
 
 void sim_config_init(struct sim_config *c);

@@ -19,9 +19,9 @@
 
 enum switch_usage {
     SWITCH_USAGE_NEVER,
-    SWITCH_USAGE_ASKED,       /* when stream_options.include_usage asks for it */
-    SWITCH_USAGE_ALWAYS,      /* a last chunk with it, asked or not */
-    SWITCH_USAGE_EVERY_CHUNK, /* running counts in each chunk, and the last one */
+    SWITCH_USAGE_ASKED,       /* as the API does: OpenAI's to those who ask, the others always */
+    SWITCH_USAGE_ALWAYS,      /* at the end, asked or not */
+    SWITCH_USAGE_EVERY_CHUNK, /* running counts in each token event too, where the API has them */
 };
 
 /* How an answer is cut. */
@@ -37,9 +37,16 @@ enum switch_head {
     SWITCH_HEAD_FIRST, /* together with the first event */
 };
 
+/* What an engine tells about its own time, where it tells usage. */
+enum switch_engine_times {
+    SWITCH_TIMES_NONE,
+    SWITCH_TIMES_VLLM,
+    SWITCH_TIMES_LLAMACPP,
+};
+
 enum switch_end {
     SWITCH_END_NORMAL,
-    SWITCH_END_HOLD, /* [DONE] is sent and the body stays open until the client goes */
+    SWITCH_END_HOLD, /* the end mark is sent and the body stays open until the client goes */
 };
 
 /* Counts are int64_t so that one table row reaches each of them. -1: not set. */
@@ -47,9 +54,10 @@ struct switches {
     /* timing */
     int64_t ttft_ns;       /* -1: the model draws it */
     int64_t itl_ns;        /* constant time per token; -1: the model draws it */
-    int64_t role_delay_ns; /* from the role chunk to the first token */
+    int64_t role_delay_ns; /* from the prelude to the first token */
     int64_t slow_head_ns;  /* the head is dribbled over that time; 0: at once */
     int64_t split_gap_ns;  /* between the pieces of a split event */
+    int64_t play_gap_ns;   /* between the writes of a played file */
     /* content */
     int64_t n_tokens;         /* output tokens; -1: max_tokens of the request, or drawn */
     int64_t tokens_per_event; /* >= 1 */
@@ -58,8 +66,9 @@ struct switches {
     int64_t prompt_tokens;    /* as reported; -1: a quarter of the prompt's bytes */
     int64_t cached_tokens;    /* as reported, part of the prompt */
     int64_t usage;            /* enum switch_usage */
-    bool has_role;            /* the stream begins with a role-only chunk */
-    bool has_done;            /* [DONE] */
+    int64_t engine_times;     /* enum switch_engine_times */
+    bool has_role;            /* the stream begins with its prelude: a role-only chunk, ... */
+    bool has_done;            /* the stream ends with its end mark: [DONE], ... */
     bool is_tool_call;        /* tool call events instead of text */
     bool is_refusal;          /* refusal text instead of content */
     int64_t n_comments;       /* keep-alive comments before the first token */
@@ -73,6 +82,7 @@ struct switches {
     int64_t end;              /* enum switch_end */
     int64_t batch;            /* events in one write */
     int64_t split;            /* writes for one event */
+    int64_t play_bytes;       /* in one write of a played file; 0: its reads or events */
     int64_t status;           /* other than 200: a JSON error is all there is */
     int64_t retry_after_s;    /* header on an error answer; -1: with 429 only, 1 s */
     int64_t interim;          /* status of an interim answer sent first; 0: none */

@@ -37,7 +37,7 @@ const char *truth_kind_name(enum truth_kind k)
         [TRUTH_COMMENT] = "comment", [TRUTH_ROLE] = "role",   [TRUTH_TOKEN] = "token",
         [TRUTH_FINISH] = "finish",   [TRUTH_USAGE] = "usage", [TRUTH_DONE] = "done",
         [TRUTH_ERROR] = "error",     [TRUTH_CUT] = "cut",     [TRUTH_HANG] = "hang",
-        [TRUTH_BODY] = "body",
+        [TRUTH_BODY] = "body",       [TRUTH_BLOCK] = "block", [TRUTH_READ] = "read",
     };
 
     return k < TRUTH_KIND_COUNT_ ? names[k] : "?";

@@ -28,7 +28,7 @@ enum {
 
 enum truth_kind {
     TRUTH_COMMENT,
-    TRUTH_ROLE,
+    TRUTH_ROLE, /* the prelude */
     TRUTH_TOKEN,
     TRUTH_FINISH,
     TRUTH_USAGE,
@@ -36,7 +36,9 @@ enum truth_kind {
     TRUTH_ERROR,
     TRUTH_CUT,
     TRUTH_HANG,
-    TRUTH_BODY, /* a whole non-stream answer */
+    TRUTH_BODY,  /* a whole non-stream answer */
+    TRUTH_BLOCK, /* begin or end of a block of output */
+    TRUTH_READ,  /* a write of a played file */
     TRUTH_KIND_COUNT_,
 };
 const char *truth_kind_name(enum truth_kind k);
