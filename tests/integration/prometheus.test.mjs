@@ -98,7 +98,7 @@ test('the formats of the page, by Accept', async (t) => {
 });
 
 test('histograms: buckets ascend, +Inf is the count, the count is that of the records', async (t) => {
-  const { gateway, streams } = await measured(t);
+  const { gateway } = await measured(t);
   const m = await gateway.metrics();
   const histograms = Object.keys(m.types).filter((f) => m.types[f] === 'histogram');
   assert.ok(histograms.length >= 10);
@@ -118,7 +118,9 @@ test('histograms: buckets ascend, +Inf is the count, the count is that of the re
   for (const le of m.bounds('llm_ttft_seconds'))
     assert.equal(m.select('llm_ttft_seconds_bucket').find((s) => Number(s.labels.le) === le
       || (le === Infinity && s.labels.le === '+Inf')).value, ttft.filter((x) => x / 1000 <= le).length);
-  assert.equal(m.value('llm_tpot_seconds_count', { stream: 'true' }) >= streams.length, true);
+  // A slow machine may see all of an answer in one read: that one has no TPOT, and says so.
+  const withTpot = gateway.records().filter((r) => r.tpot_status === 'ok');
+  assert.equal(m.value('llm_tpot_seconds_count', { stream: 'true' }), withTpot.length);
 });
 
 /** Families with one sample per finished stream, and where the record has it. */
