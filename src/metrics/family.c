@@ -422,6 +422,16 @@ const struct family family_table[METRIC_COUNT_] = {
             .scope = SCOPE_FINISHED,
             .recorded = AT_END,
         },
+    [METRIC_BUFFERED_STREAMS] =
+        {
+            .name = "llm_buffered_streams_total",
+            .help = "Streams that something between the engine and the gateway held back until a "
+                    "buffer was full.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_BACKEND,
+            .recorded = "at the end of the request; 0 from the first stream on",
+        },
     [METRIC_STREAM_EVENTS] =
         {
             .name = "llm_stream_events_total",

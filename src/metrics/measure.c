@@ -94,6 +94,7 @@ void metrics_stream_started(struct metrics_series_set *set)
         return;
     for (int i = 0; i < NO_FIRST_TOKEN_COUNT_; i++)
         count(set, METRIC_NO_FIRST_TOKEN, i, 0);
+    count(set, METRIC_BUFFERED_STREAMS, 0, 0);
     set->is_stream_started = true;
 }
 
@@ -210,6 +211,8 @@ static void record_stream(struct metrics_series_set *set, const struct record *r
     }
     if (t->tokens_per_event >= 0)
         record(set, METRIC_TOKENS_PER_EVENT, 0, (int64_t)(t->tokens_per_event * 1000 + 0.5));
+    if (r->flags & RECORD_BUFFERED_HOP)
+        count(set, METRIC_BUFFERED_STREAMS, 0, 1);
     uint32_t n_output = r->n_output_events < r->n_events ? r->n_output_events : r->n_events;
     count(set, METRIC_STREAM_EVENTS, STREAM_EVENT_OUTPUT, n_output);
     count(set, METRIC_STREAM_EVENTS, STREAM_EVENT_OTHER, r->n_events - n_output);

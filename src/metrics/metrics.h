@@ -87,7 +87,8 @@ struct metrics_request {
 struct metrics_series_set *metrics_shard_resolve(struct metrics_shard *shard,
                                                  const struct metrics_request *request);
 
-/* A stream that generates began: its llm_no_first_token_total exist at 0 from now on. */
+/* A stream that generates began: its llm_no_first_token_total and llm_buffered_streams_total exist
+ * at 0 from now on. */
 void metrics_stream_started(struct metrics_series_set *set);
 
 /* In flight until metrics_inflight_end with what begin returned (NULL is allowed). */

@@ -15,6 +15,7 @@
 #include "dialect/dialect.h"
 #include "observe/observe.h"
 #include "observe/slow.h"
+#include "timing/burst.h"
 #include "timing/timing.h"
 #include "wire/events.h"
 
@@ -39,8 +40,9 @@ struct tap {
 
     /* The answer of the current attempt. */
     enum reading reading;
-    bool is_followed;   /* its events or body were read to where the answer went */
-    bool is_timing_off; /* an event was lost: times from here on would be wrong */
+    bool is_followed;     /* its events or body were read to where the answer went */
+    bool is_timing_off;   /* an event was lost: times from here on would be wrong */
+    bool is_inside_event; /* what was read last ends inside an event */
     /* Reading was paused for the client in this time, as far as gaps may still overlap it; one
      * interval stands for several. pause_to: INT64_MAX while it lasts. */
     mono_t pause_from, pause_to;
@@ -64,6 +66,7 @@ struct tap {
     struct record rec;
     struct dialect_answer answer;
     struct timing timing;
+    struct burst burst;
     struct timeline timeline;
     char timeline_room[TIMELINE_BYTES];
 };

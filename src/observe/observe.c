@@ -309,6 +309,9 @@ static void fill_timing(struct tap *t)
         r->flags |= RECORD_REASONING_HIDDEN;
     if (r->timing.n_stalls > 0)
         r->flags |= RECORD_STALLED;
+    r->buffer_bytes = (int)burst_buffer_bytes(&t->burst);
+    if (r->buffer_bytes > 0)
+        r->flags |= RECORD_BUFFERED_HOP;
     if (is_multi || !t->is_started)
         return;
     struct itl_ctx ctx = {t->observer, &t->labels};

@@ -22,6 +22,9 @@ _Static_assert((int)DIALECT_REASONING_SUMMARY == (int)OUTPUT_REASONING_SUMMARY, 
 
 #define LENGTH_UNKNOWN UINT64_MAX
 
+/* Behind an event or between two of them; more is the beginning of the next one. */
+enum { SEPARATOR_BYTES_MAX = 8 };
+
 void observe_give_up(struct tap *t, const char *reason, enum stat_id stat)
 {
     if (t->rec.unobserved[0] != '\0')
@@ -44,10 +47,12 @@ void reading_reset(struct tap *t)
     buf_init(&t->body, LIMIT_ANSWER_BYTES);
     dialect_answer_init(&t->answer);
     timing_init(&t->timing);
+    burst_init(&t->burst);
     timeline_init(&t->timeline, t->timeline_room);
     t->reading = READING_NOTHING;
     t->is_followed = false;
     t->is_timing_off = false;
+    t->is_inside_event = false;
     t->pause_from = t->pause_to = MONO_NONE;
     t->length_left = LENGTH_UNKNOWN;
     t->t_last_read = MONO_NONE;
@@ -171,6 +176,7 @@ void reading_paused(struct tap *t, mono_t at)
     if (!mono_is_set(t->pause_from))
         t->pause_from = at;
     t->pause_to.ns = INT64_MAX;
+    burst_pause(&t->burst);
 }
 
 void reading_resumed(struct tap *t, mono_t at)
@@ -239,8 +245,10 @@ static void read_events(struct tap *t, struct span bytes, mono_t at)
 {
     struct event ev;
     while (t->reading == READING_EVENTS) {
+        t->is_inside_event = t->is_inside_event || bytes.n > SEPARATOR_BYTES_MAX;
         switch (events_next(&t->events, &bytes, &ev)) {
         case EVENT_WHOLE:
+            t->is_inside_event = false;
             on_event(t, &ev, at);
             break;
         case EVENT_TOO_LARGE:
@@ -322,10 +330,12 @@ void reading_body(struct tap *t, struct span bytes, struct stamp at)
         t->length_left -= bytes.n < t->length_left ? bytes.n : t->length_left;
     if (t->reading == READING_NOTHING || t->reading == READING_DONE)
         return;
+    uint32_t n_before = t->timing.n_output_events;
     if (t->decoder)
         read_coded(t, bytes);
     else
         read_bytes(t, bytes);
+    burst_add(&t->burst, at.at, bytes.n, t->timing.n_output_events - n_before, t->is_inside_event);
 }
 
 void reading_end(struct tap *t, mono_t at)

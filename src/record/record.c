@@ -112,6 +112,7 @@ const char *record_flag_name(int bit)
         "engine_times_odd",
         "slow",
         "timeline_thinned",
+        "buffered_hop",
     };
     return name_at(names, RECORD_FLAG_BITS, bit);
 }

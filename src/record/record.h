@@ -114,8 +114,9 @@ enum record_flag {
     RECORD_ENGINE_TIMES_ODD = 1u << 15, /* the engine tells more time than passed */
     RECORD_SLOW = 1u << 16,             /* above the p95 of its model's last ten minutes */
     RECORD_TIMELINE_THINNED = 1u << 17, /* an entry of the timeline stands for several arrivals */
+    RECORD_BUFFERED_HOP = 1u << 18,     /* something before the gateway held the stream back */
 };
-enum { RECORD_FLAG_BITS = 18 };
+enum { RECORD_FLAG_BITS = 19 };
 const char *record_flag_name(int bit);        /* 0 .. RECORD_FLAG_BITS - 1 */
 const char *record_output_kind_name(int bit); /* bit of enum output_kind */
 
@@ -172,6 +173,7 @@ struct record {
     /* stream */
     uint32_t n_events, n_output_events, n_content_events, n_arrivals, n_coalesced;
     uint32_t output_kinds; /* output_kind bits */
+    int buffer_bytes;      /* with RECORD_BUFFERED_HOP: of the buffer that held it back; 0: none */
 
     /* When output arrived (timing/timeline.h), from t_request on; empty when it is not kept.
      * Borrowed: whoever keeps the row copies the bytes. */

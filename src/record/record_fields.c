@@ -165,6 +165,9 @@ const struct record_field record_fields[] = {
         "Output events that shared a read with an earlier one"),
     NAMED("output_kinds", record_group_stream, RECORD_FLAGS, output_kinds, false,
           record_output_kind_name, "Kinds of output seen"),
+    ROW("buffer_bytes", record_group_stream, RECORD_INT, buffer_bytes, "bytes",
+        "With buffered_hop: likely size of the buffer before the gateway that held the stream "
+        "back"),
 
     NAMED("usage_source", "Tokens", RECORD_ENUM, usage_source, true, usage_source_at,
           "engine, estimated, or none"),

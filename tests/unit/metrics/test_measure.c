@@ -85,6 +85,8 @@ static struct record full_record(void)
     r.timing.jitter_ns = 3 * NS_PER_MS;
     r.timing.tokens_per_event = 1.25;
     r.timing.n_stalls = 1;
+    r.flags |= RECORD_BUFFERED_HOP;
+    r.buffer_bytes = 4096;
     r.n_events = 12;
     r.n_output_events = 10;
     r.usage_source = USAGE_SOURCE_ENGINE;
@@ -156,6 +158,7 @@ static void test_values(void **state)
         {METRIC_STREAM_EVENTS, "output", 10},
         {METRIC_STREAM_EVENTS, "other", 2},
         {METRIC_STALLS, NULL, 1},
+        {METRIC_BUFFERED_STREAMS, NULL, 1},
         {METRIC_COMPLETION_TOKENS_MAX, NULL, 200},
         {METRIC_ITL, NULL, 10},
         {METRIC_TTFT_BY_PROMPT, "ge_half", 1},
