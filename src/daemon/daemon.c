@@ -31,6 +31,7 @@ struct daemon {
     struct metrics *metrics;
     struct recent *recent;
     struct jsonlog *log;
+    struct hops hops;
     struct resolver *resolver;
     struct admission *admission[GATEWAY_UPSTREAMS_MAX];
     int listen_fds[LISTENERS_MAX];
@@ -142,6 +143,7 @@ static int shared_open(struct daemon *d, struct err *reterr)
     if (r < 0)
         return r;
     conns_limit(d);
+    hops_init(&d->hops, d->gateway_config);
     for (size_t i = 0; i < d->gateway_config->n_upstreams; i++) {
         d->upstream_names[i] = d->gateway_config->upstreams[i].name;
         r = admission_new(&d->admission[i]);
@@ -172,6 +174,7 @@ static int workers_start(struct daemon *d, struct err *reterr)
                                    .admission = d->admission,
                                    .metrics = d->metrics,
                                    .log = d->log,
+                                   .hops = &d->hops,
                                    .observer = observer_config_of(d->config),
                                    .listen_fds = d->listen_fds,
                                    .n_listen_fds = d->n_listeners};
@@ -266,6 +269,7 @@ struct daemon *daemon_stop(struct daemon *d)
     for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
         admission_free(d->admission[i]);
     metrics_free(d->metrics);
+    hops_done(&d->hops);
     gateway_config_unref(d->gateway_config);
     for (size_t i = 0; i < d->n_listeners; i++)
         close(d->listen_fds[i]);

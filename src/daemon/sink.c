@@ -80,6 +80,8 @@ static void on_done(void *sink, struct sink_labels *l, const struct record *r, b
     live_finished(s->_live, was_started ? l->slot : NULL, &labels, r);
     l->slot = NULL;
     stat_inc(STAT_RECORDS_MADE);
+    if (r->flags & RECORD_BUFFERED_HOP)
+        hops_tell(s->_hops, r->upstream, r->buffer_bytes);
     if (s->_log)
         jsonlog_push(s->_log, r);
 }
@@ -95,11 +97,11 @@ const struct sink_ops sink_to_metrics_and_log = {
     .done = on_done,
 };
 
-int sink_init(struct sink *s, struct metrics *metrics, struct jsonlog *log)
+int sink_init(struct sink *s, struct metrics *metrics, struct jsonlog *log, struct hops *hops)
 {
     int r;
 
-    *s = (struct sink){._log = log};
+    *s = (struct sink){._log = log, ._hops = hops};
     r = metrics_shard_new(metrics, &s->_shard);
     if (r == 0)
         r = live_pool_new(s->_shard, &s->_live);

@@ -29,7 +29,7 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
         return -ENOMEM;
     r = loop_new(&w->loop);
     if (r == 0)
-        r = sink_init(&w->sink, shared->metrics, shared->log);
+        r = sink_init(&w->sink, shared->metrics, shared->log, shared->hops);
     if (r == 0)
         r = observer_new(&shared->observer, &sink_to_metrics_and_log, &w->sink, &w->observer);
     if (r == 0)

@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 
 #include "base/jsonw.h"
+#include "daemon/hops.h"
 #include "export/jsonlog.h"
 #include "gateway/gateway.h"
 #include "metrics/metrics.h"
@@ -29,6 +30,7 @@ struct worker_shared {
     struct admission **admission;
     struct metrics *metrics;
     struct jsonlog *log; /* NULL: none */
+    struct hops *hops;
     struct observer_config observer;
     const int *listen_fds;
     size_t n_listen_fds;
