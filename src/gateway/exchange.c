@@ -117,6 +117,7 @@ static void exchange_plan(struct exchange *x, bool is_complete)
     g->d.policy_ops->plan(g->d.policy, &req, &x->plan);
     x->has_plan = true;
     x->plan.told.at = clock_mono();
+    x->plan.told.upstream_index = x->plan.upstream;
     x->plan.told.is_window_exceeded = x->is_window_exceeded;
     if (x->plan.refusal != TAP_REASON_NONE) {
         answer_refuse(x, x->plan.refusal, x->plan.refusal_text);
@@ -156,6 +157,7 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
     struct gateway *g = http_server_owner(c->server);
     struct exchange *x = exchange_new(g, c);
     struct tap_begin begin = {.head = info->head,
+                              .exchange = x,
                               .t_accept = info->first,
                               .started_at = clock_wall(),
                               .is_pipelined = info->is_pipelined};

@@ -108,6 +108,14 @@ void gateway_drain(struct gateway *g, void (*on_drained)(void *arg), void *arg)
     }
 }
 
+void gateway_cut_stalled(struct exchange *x)
+{
+    if (x->status == 0)
+        answer_refuse(x, TAP_REASON_STALLED, "the upstream fell silent");
+    else
+        exchange_end(x, TAP_END_TIMEOUT, TAP_REASON_STALLED);
+}
+
 size_t gateway_n_exchanges(const struct gateway *g)
 {
     return g->n_exchanges;

@@ -26,7 +26,7 @@
 #include "tap/policy.h"
 #include "tap/tap.h"
 
-enum { GATEWAY_UPSTREAMS_MAX = 64, GATEWAY_NAME_MAX = 64, GATEWAY_PREFIX_MAX = 128 };
+enum { GATEWAY_UPSTREAMS_MAX = TAP_UPSTREAMS_MAX, GATEWAY_NAME_MAX = 64, GATEWAY_PREFIX_MAX = 128 };
 
 struct gateway_upstream {
     char name[GATEWAY_NAME_MAX]; /* label value and name in logs */
@@ -96,5 +96,9 @@ void gateway_config_set(struct gateway *g, struct gateway_config *config);
  * it must not free the gateway. */
 void gateway_drain(struct gateway *g, void (*on_drained)(void *arg), void *arg);
 size_t gateway_n_exchanges(const struct gateway *g);
+
+/* Ends an exchange that its watcher was told of (tap_begin.exchange) and that has fallen silent:
+ * its upstream is let go, and the client's stream ends as after any cut. */
+void gateway_cut_stalled(struct exchange *x);
 
 #endif

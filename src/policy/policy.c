@@ -216,6 +216,7 @@ static const struct refusal refusals[TAP_REASON_COUNT_] = {
     [TAP_REASON_CONNECT_OTHER] = {REFUSAL_CONNECT_FAILED, "could not connect to the upstream"},
     [TAP_REASON_BAD_RESPONSE] = {REFUSAL_BAD_RESPONSE, "the upstream's answer is not valid HTTP"},
     [TAP_REASON_UPSTREAM_CUT] = {REFUSAL_UPSTREAM_CUT, "the upstream closed without an answer"},
+    [TAP_REASON_STALLED] = {REFUSAL_TIMEOUT, "the upstream fell silent"},
     [TAP_REASON_TIMEOUT_CONNECT] = {REFUSAL_TIMEOUT, "connecting to the upstream took too long"},
     [TAP_REASON_TIMEOUT_FIRST_BYTE] = {REFUSAL_TIMEOUT, "the upstream did not answer in time"},
     [TAP_REASON_TIMEOUT_IDLE] = {REFUSAL_TIMEOUT, "the upstream fell silent"},

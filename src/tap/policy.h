@@ -52,7 +52,7 @@ struct policy_plan {
     bool wants_identity; /* ask the upstream for an uncoded answer */
     size_t n_edits;      /* sorted by at, not overlapping; only for complete windows */
     struct policy_edit edits[POLICY_EDITS_MAX];
-    struct tap_planned told; /* for the tap; `at` is set by the path */
+    struct tap_planned told; /* for the tap; `at` and upstream_index are set by the path */
 };
 
 /* Verdict about an upstream's answer head, before anything went to the client. */

@@ -20,6 +20,7 @@ const char *tap_reason_name(enum tap_reason r)
         [TAP_REASON_CONNECT_OTHER] = "connect_other",
         [TAP_REASON_BAD_RESPONSE] = "bad_response",
         [TAP_REASON_UPSTREAM_CUT] = "upstream_cut",
+        [TAP_REASON_STALLED] = "stalled",
         [TAP_REASON_TIMEOUT_CONNECT] = "timeout_connect",
         [TAP_REASON_TIMEOUT_FIRST_BYTE] = "timeout_first_byte",
         [TAP_REASON_TIMEOUT_IDLE] = "timeout_idle",

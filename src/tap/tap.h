@@ -16,6 +16,7 @@
 #define TAP_TAP_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/clock.h"
@@ -47,6 +48,7 @@ enum tap_reason {
     TAP_REASON_CONNECT_OTHER,
     TAP_REASON_BAD_RESPONSE,
     TAP_REASON_UPSTREAM_CUT, /* lost before its head */
+    TAP_REASON_STALLED,      /* the watchdog cut it */
     TAP_REASON_TIMEOUT_CONNECT,
     TAP_REASON_TIMEOUT_FIRST_BYTE,
     TAP_REASON_TIMEOUT_IDLE,
@@ -58,8 +60,13 @@ enum tap_reason {
 };
 const char *tap_reason_name(enum tap_reason r);
 
+enum { TAP_UPSTREAMS_MAX = 64 };
+
+struct exchange; /* the path's own */
+
 struct tap_begin {
     const struct http1_head *head; /* valid during the call */
+    struct exchange *exchange;     /* a name for it, up to end: for whoever may ask for its end */
     struct stamp t_accept;         /* first byte of the request */
     wall_t started_at;
     const char *request_id; /* ours, terminated */
@@ -70,9 +77,10 @@ struct tap_begin {
 struct tap_planned {
     mono_t at;
     const char *upstream;
-    const char *endpoint; /* static */
-    const void *dialect;  /* const struct dialect *, opaque to the path; may be NULL */
-    const void *request;  /* const struct dialect_request *, opaque to the path; may be NULL */
+    size_t upstream_index; /* below TAP_UPSTREAMS_MAX; set by the path */
+    const char *endpoint;  /* static */
+    const void *dialect;   /* const struct dialect *, opaque to the path; may be NULL */
+    const void *request;   /* const struct dialect_request *, opaque to the path; may be NULL */
     bool is_usage_injected;
     bool is_window_exceeded;
 };

@@ -75,6 +75,7 @@ enum { TAP_LOG_MAX = 128 };
  * Repeated "D" and "DF" are written once.
  */
 struct tap {
+    struct exchange *exchange;
     char log[TAP_LOG_MAX];
     bool is_open, had_head, had_end, is_blocked_seen, is_injected;
     char id[40];
@@ -153,7 +154,7 @@ static inline struct tap *rig_on_begin(void *watcher, const struct tap_begin *b)
         return NULL;
     t = &rig.taps[rig.n_taps++ % RIG_TAPS];
     free(t->body);
-    *t = (struct tap){.is_open = true, .is_pipelined = b->is_pipelined};
+    *t = (struct tap){.is_open = true, .is_pipelined = b->is_pipelined, .exchange = b->exchange};
     span_copy(span_cstr(b->request_id), t->id, sizeof(t->id));
     tap_step(t, 'B', b->t_accept.at);
     return t;
@@ -170,6 +171,7 @@ static inline void rig_on_planned(struct tap *t, const struct tap_planned *p)
 {
     assert_false(tap_had(t, 'P'));
     t->is_window_exceeded = p->is_window_exceeded;
+    assert_int_equal(p->upstream_index, rig.policy.plan.upstream);
     assert_true(tap_had(t, 'Q') != p->is_window_exceeded);
     tap_step(t, 'P', p->at);
 }
@@ -387,6 +389,7 @@ static inline int rig_refusal_body(struct policy *p, struct policy_exchange *x,
     case TAP_REASON_REJECTED:
         *ret_status = 429;
         break;
+    case TAP_REASON_STALLED:
     case TAP_REASON_TIMEOUT_CONNECT:
     case TAP_REASON_TIMEOUT_FIRST_BYTE:
     case TAP_REASON_TIMEOUT_IDLE:

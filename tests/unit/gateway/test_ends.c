@@ -295,6 +295,36 @@ static void test_free_in_every_phase(void **state)
     }
 }
 
+/* The watchdog cuts: both connections are let go, and the client's stream has no regular end. */
+static void test_cut_stalled(void **state)
+{
+    static const enum phase phases[] = {PHASE_WAIT, PHASE_STREAM};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(phases); i++) {
+        const char *name = phase_names[phases[i]];
+        struct parsed a;
+
+        rig_forget_taps();
+        go_to(phases[i]);
+        gateway_cut_stalled(rig_tap()->exchange);
+        assert_row(name, rig_is_over());
+        assert_row(name, rig_tap()->finish.reason == TAP_REASON_STALLED);
+        if (phases[i] == PHASE_WAIT) { /* nothing was said yet: it can still be told */
+            RIG_PUMP(peer_has(&rig.client, "504"));
+            assert_row(name, rig_tap()->finish.end == TAP_END_REFUSED);
+        } else {
+            RIG_PUMP(peer_is_gone(&rig.client));
+            a = rig_answer();
+            assert_row(name, a.status == 200 && a.end == MESSAGE_MORE);
+            assert_row(name, rig_tap()->finish.end == TAP_END_TIMEOUT);
+            free(a.body);
+        }
+        RIG_PUMP(peer_is_gone(&rig.up));
+        peer_done(&rig.client);
+        peer_done(&rig.up);
+    }
+}
+
 /* A request keeps the configuration it began with; the next one has the new one. */
 static void test_config_set(void **state)
 {
@@ -319,17 +349,12 @@ static void test_config_set(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        RIG_CASE(test_client_gone),
-        RIG_CASE(test_slow_client),
-        RIG_CASE(test_blocked_is_not_idle),
-        RIG_CASE(test_blocked_for_too_long),
-        RIG_CASE(test_blocked_within_a_read),
-        RIG_CASE(test_tail),
-        RIG_CASE(test_tail_timeout),
-        RIG_CASE(test_drain),
-        RIG_CASE(test_drain_when_idle),
-        RIG_CASE(test_free_in_every_phase),
-        RIG_CASE(test_config_set),
+        RIG_CASE(test_client_gone),           RIG_CASE(test_slow_client),
+        RIG_CASE(test_blocked_is_not_idle),   RIG_CASE(test_blocked_for_too_long),
+        RIG_CASE(test_blocked_within_a_read), RIG_CASE(test_tail),
+        RIG_CASE(test_tail_timeout),          RIG_CASE(test_drain),
+        RIG_CASE(test_drain_when_idle),       RIG_CASE(test_free_in_every_phase),
+        RIG_CASE(test_cut_stalled),           RIG_CASE(test_config_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

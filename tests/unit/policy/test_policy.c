@@ -275,7 +275,7 @@ static void refusals_name_status_and_type(void **state)
         {TAP_REASON_BAD_RESPONSE, 502},    {TAP_REASON_UPSTREAM_CUT, 502},
         {TAP_REASON_TIMEOUT_CONNECT, 504}, {TAP_REASON_TIMEOUT_FIRST_BYTE, 504},
         {TAP_REASON_TIMEOUT_REQUEST, 408}, {TAP_REASON_DRAIN, 503},
-        {TAP_REASON_INTERNAL, 500},
+        {TAP_REASON_INTERNAL, 500},        {TAP_REASON_STALLED, 504},
     };
     struct policy *p = new_policy(true);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
