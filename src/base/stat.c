@@ -41,6 +41,8 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Failed attempts to accept a connection, for example without a free descriptor."),
     GAUGE(STAT_EXCHANGES_OPEN, "exchanges_open", "",
           "Requests that have arrived and are not finished."),
+    GAUGE(STAT_STREAMS_STALLED, "streams_stalled", "",
+          "Open streams that are silent for longer than 1 s and ten times their median gap."),
     COUNTER(STAT_BYTES_CLIENT_IN, "bytes_total", "side=\"client\",direction=\"in\"", HELP_BYTES),
     COUNTER(STAT_BYTES_CLIENT_OUT, "bytes_total", "side=\"client\",direction=\"out\"", HELP_BYTES),
     COUNTER(STAT_BYTES_UPSTREAM_IN, "bytes_total", "side=\"upstream\",direction=\"in\"",

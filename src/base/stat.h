@@ -29,7 +29,8 @@ enum stat_id {
     STAT_CONNS_ACCEPTED,
     STAT_CONNS_REFUSED, /* over the connection limit */
     STAT_ACCEPT_ERRORS,
-    STAT_EXCHANGES_OPEN, /* gauge */
+    STAT_EXCHANGES_OPEN,  /* gauge */
+    STAT_STREAMS_STALLED, /* gauge */
     STAT_BYTES_CLIENT_IN,
     STAT_BYTES_CLIENT_OUT,
     STAT_BYTES_UPSTREAM_IN,

@@ -484,6 +484,16 @@ const struct family family_table[METRIC_COUNT_] = {
             .default_bounds = stage_bounds,
             .n_default_bounds = ARRAY_LEN(stage_bounds),
         },
+    [METRIC_UPSTREAM_SILENT] =
+        {
+            .name = "llm_upstream_silent_seconds",
+            .help = "How long requests have waited for this upstream without output of any answer; "
+                    "0 while none waits.",
+            .unit = "seconds",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_UPSTREAM,
+            .recorded = "once a second, in whole seconds",
+        },
     [METRIC_SERIES] =
         {
             .name = "inferometer_series",
@@ -519,6 +529,7 @@ size_t family_scope_labels(enum family_scope scope, const char *ret[FAMILY_SCOPE
     static const char *const names[SCOPE_COUNT_][FAMILY_SCOPE_LABELS_MAX] = {
         [SCOPE_PROCESS] = {NULL},
         [SCOPE_MODEL] = {"model"},
+        [SCOPE_UPSTREAM] = {"upstream"},
         [SCOPE_BACKEND] = {"model", "upstream"},
         [SCOPE_REQUEST] = {"model", "endpoint", "upstream"},
         [SCOPE_FINISHED] = {"model", "endpoint", "upstream", "stream"},

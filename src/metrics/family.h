@@ -48,6 +48,7 @@ enum metric {
     METRIC_OVERHEAD,
     METRIC_STAGE,
     METRIC_ENGINE_STAGE,
+    METRIC_UPSTREAM_SILENT,
     METRIC_SERIES,
     METRIC_BUILD_INFO,
     METRIC_COUNT_,
@@ -60,6 +61,7 @@ const char *family_type_name(enum family_type type); /* "counter", "gauge", "his
 enum family_scope {
     SCOPE_PROCESS,  /* none */
     SCOPE_MODEL,    /* model */
+    SCOPE_UPSTREAM, /* upstream */
     SCOPE_BACKEND,  /* model, upstream: where a sample per token is recorded */
     SCOPE_REQUEST,  /* model, endpoint, upstream */
     SCOPE_FINISHED, /* model, endpoint, upstream, stream: known at the end */

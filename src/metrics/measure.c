@@ -110,6 +110,13 @@ void metrics_inflight_end(struct metrics_series *inflight)
     bump(inflight, -1);
 }
 
+void metrics_set_upstream_silent(struct metrics_series_set *set, int64_t silent_ns)
+{
+    struct metrics_series *s = series_in(set, METRIC_UPSTREAM_SILENT, 0);
+    if (s)
+        atomic_store_explicit(&s->value, silent_ns / NS_PER_S, memory_order_relaxed);
+}
+
 void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns)
 {
     record(set, METRIC_QUEUE, 0, queue_ns);

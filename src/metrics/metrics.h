@@ -95,6 +95,9 @@ void metrics_stream_started(struct metrics_series_set *set);
 struct metrics_series *metrics_inflight_begin(struct metrics_series_set *set);
 void metrics_inflight_end(struct metrics_series *inflight);
 
+/* Of the set's upstream; by one shard only, since the shards' gauges are added up. */
+void metrics_set_upstream_silent(struct metrics_series_set *set, int64_t silent_ns);
+
 /* request_id: exemplar; may be NULL. */
 void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns);
 void metrics_record_ttft(struct metrics_series_set *set, int64_t ttft_ns, const char *request_id);

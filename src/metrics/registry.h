@@ -117,6 +117,7 @@ static inline unsigned registry_scope_mask(enum family_scope scope)
 {
     static const uint8_t masks[SCOPE_COUNT_] = {
         [SCOPE_MODEL] = 1u << IDS_MODEL,
+        [SCOPE_UPSTREAM] = 1u << IDS_UPSTREAM,
         [SCOPE_BACKEND] = 1u << IDS_MODEL | 1u << IDS_UPSTREAM,
         [SCOPE_REQUEST] = 1u << IDS_MODEL | 1u << IDS_ENDPOINT | 1u << IDS_UPSTREAM,
         [SCOPE_FINISHED] =

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 #include "base/buf.h"
 #include "base/list.h"
@@ -30,11 +31,23 @@ enum reading {
 struct tap {
     struct list link; /* in observer.open (under its lock) or observer.spare */
     struct observer *observer;
+
+    /* Here, in the first 64 bytes, is all that the look once a second (look.c) reads of a stream
+     * that is not late. Words that begin with "shown" are read by other threads, too. */
+    mono_t t_awaited; /* sent, and its answer is not over: when it was sent; not set: neither */
+    mono_t t_body;    /* body of an answer in which no output is seen; not set: none yet */
+    _Atomic int64_t shown_last_token_ns;
+    _Atomic int64_t
+        shown_stalled_since_ns; /* silent since then, by the last look; 0: not stalled */
+    uint16_t upstream;          /* index */
+    bool is_paused;             /* reading waits for the client */
+    bool is_stream_asked;
+
+    struct exchange *exchange; /* the path's name for it */
     struct sink_labels labels;
     const struct dialect *dialect; /* NULL: measured at HTTP level only */
     int64_t n_choices;             /* asked for */
-    bool is_stream_asked;
-    bool is_started; /* sink.started was called */
+    bool is_started;               /* sink.started was called */
     uint32_t n_kernel_stamps;
     uint32_t n_clock_stamps;
 
@@ -56,9 +69,8 @@ struct tap {
     bool has_told_first_token; /* once per exchange, whatever the attempts */
     bool has_told_first_answer;
 
-    /* For observer_each_inflight, read by other threads. */
+    /* For observer_each_inflight, read by other threads, as is what is shown above. */
     _Atomic int64_t shown_first_token_ns;
-    _Atomic int64_t shown_last_token_ns;
     _Atomic uint32_t shown_n_output_events;
 
     /* What is above begins as zeros; these have beginnings of their own, and most of them stays
@@ -70,6 +82,8 @@ struct tap {
     struct timeline timeline;
     char timeline_room[TIMELINE_BYTES];
 };
+
+_Static_assert(offsetof(struct tap, exchange) <= 64, "the look reads no more of it");
 
 enum { ESTIMATE_SLOTS = 64, SPARE_MAX = 256 };
 
@@ -102,6 +116,8 @@ struct observer {
     pthread_mutex_t lock; /* guards open, and names in the taps that are in it */
     struct list open;
     size_t n_open;
+    struct observe_waiting waiting[TAP_UPSTREAMS_MAX]; /* of the last look */
+    mono_t heard[TAP_UPSTREAMS_MAX]; /* last sign of life; the worker's own, without lock */
 };
 
 /* reading.c: from the answer's head to its events. */
@@ -112,6 +128,15 @@ void reading_paused(struct tap *t, mono_t at);
 void reading_resumed(struct tap *t, mono_t at);
 void reading_end(struct tap *t, mono_t at);
 void reading_free(struct tap *t);
+
+/* look.c */
+/* What an answer brought last is not forgotten with it. */
+void look_remember(struct tap *t);
+/* Since when the stream has been silent for so long that it counts as stalled; not set: it is not.
+ */
+mono_t look_stalled_since(const struct tap *t, mono_t now);
+/* It is not, or no longer: the gauge. */
+void look_clear(struct tap *t);
 
 /* verdict.c: fills outcome, outcome_reason and unobserved of t->rec. */
 void verdict_decide(struct tap *t, const struct tap_finish *f);

@@ -2,9 +2,9 @@
 /*
  * observe/observe.c - the tap: one exchange from begin to its record.
  *
- * Threads: everything happens on the worker's thread, except observer_each_inflight. The lock is
- * taken three times per exchange (begin, planned, end), never per read; what changes while an
- * answer streams is shown to the visitor through relaxed atomics.
+ * Threads: everything happens on the worker's thread, except that observer.c and look.c show others
+ * what is open. The lock is taken three times per exchange (begin, planned, end), never per read;
+ * what changes while an answer streams is shown through relaxed atomics.
  */
 #include "observe/observe.h"
 
@@ -64,6 +64,7 @@ static struct tap *on_begin(void *watcher, const struct tap_begin *b)
     }
     memset(t, 0, offsetof(struct tap, rec));
     t->observer = o;
+    t->exchange = b->exchange;
     t->n_choices = 1;
     record_init(&t->rec);
     reading_reset(t);
@@ -97,6 +98,7 @@ static void on_planned(struct tap *t, const struct tap_planned *p)
     struct record *r = &t->rec;
     r->t_routed = p->at;
     t->dialect = p->dialect;
+    t->upstream = (uint16_t)(p->upstream_index % TAP_UPSTREAMS_MAX);
     lock(t->observer);
     r->endpoint = p->endpoint ? p->endpoint : "";
     r->dialect = t->dialect ? t->dialect->name : "";
@@ -131,6 +133,7 @@ static void on_admitted(struct tap *t, mono_t at)
 
 static void on_attempt(struct tap *t, const struct tap_attempt *a)
 {
+    look_remember(t);
     reading_reset(t);
     t->labels.upstream_status = 0;
     t->rec.t_attempt = a->at;
@@ -153,6 +156,9 @@ static void on_connected(struct tap *t, const struct tap_connected *c)
 static void on_sent(struct tap *t, mono_t at)
 {
     t->rec.t_sent = at;
+    bool is_early = mono_is_set(t->rec.t_end_event) || mono_is_set(t->rec.t_done);
+    if (t->dialect && !is_early) /* else the answer is over, or not the engine's */
+        t->t_awaited = at;
 }
 
 static void on_response_head(struct tap *t, const struct http1_head *head, struct stamp at)
@@ -307,7 +313,7 @@ static void fill_timing(struct tap *t)
     timing_summarise(&t->timing, tokens, &r->timing);
     if (r->timing.is_reasoning_hidden)
         r->flags |= RECORD_REASONING_HIDDEN;
-    if (r->timing.n_stalls > 0)
+    if (r->timing.n_stalls > 0 || mono_is_set(look_stalled_since(t, r->t_delivered)))
         r->flags |= RECORD_STALLED;
     r->buffer_bytes = (int)burst_buffer_bytes(&t->burst);
     if (r->buffer_bytes > 0)
@@ -411,6 +417,8 @@ static void on_end(struct tap *t, const struct tap_finish *f)
     list_remove(&t->link);
     o->n_open--;
     unlock(o);
+    look_remember(t);
+    look_clear(t);
     fill_record(t, f);
     o->ops->done(o->sink, &t->labels, &t->rec, t->is_started);
     reading_free(t);

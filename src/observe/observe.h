@@ -47,9 +47,37 @@ struct observe_inflight {
     const char *endpoint;
     bool is_stream; /* asked for */
     mono_t t_accept, t_first_token, t_last_token;
+    mono_t t_stalled; /* silent since then, by the last look; not set: not stalled */
     uint32_t n_output_events;
 };
 void observer_each_inflight(struct observer *o,
                             void (*visit)(void *ctx, const struct observe_inflight *f), void *ctx);
+
+/*
+ * Looks at everything that is open, about once a second, on the worker's thread: which streams are
+ * stalled right now (STAT_STREAMS_STALLED, t_stalled above), and what waits for which upstream
+ * (look_waiting). Calls stalled (NULL is allowed) with each stalled one and the time that it
+ * has been silent; it may end that exchange, and no other.
+ */
+void look_around(struct observer *o, mono_t now,
+                 void (*stalled)(void *ctx, struct exchange *x, int64_t silent_ns), void *ctx);
+
+/*
+ * Requests of one worker that were sent to an upstream and whose answer is not over, as of the last
+ * look. Left out are those whose client does not read, and those of no dialect: a list of models is
+ * answered by an engine that hangs, too. For the same reason heads, comments and errors are no sign
+ * of life.
+ */
+struct observe_waiting {
+    mono_t t_look;   /* not set: there was none */
+    mono_t t_oldest; /* when the oldest of them was sent; not set: there is none */
+    mono_t t_heard;  /* the last sign of life: output of a stream, or body of another answer (below
+                        status 400), finished ones included; not set: none yet */
+    uint32_t n;
+    uint32_t n_streams; /* of them, asked for as streams */
+};
+
+/* By the upstream's index; n: at most TAP_UPSTREAMS_MAX. Any thread. */
+void look_waiting(struct observer *o, struct observe_waiting *ret, size_t n);
 
 #endif

@@ -65,6 +65,7 @@ static void copy_row(struct tap *t, struct observe_inflight *row)
     row->t_accept = t->rec.t_accept;
     row->t_first_token.ns = atomic_load_explicit(&t->shown_first_token_ns, memory_order_relaxed);
     row->t_last_token.ns = atomic_load_explicit(&t->shown_last_token_ns, memory_order_relaxed);
+    row->t_stalled.ns = atomic_load_explicit(&t->shown_stalled_since_ns, memory_order_relaxed);
     row->n_output_events = atomic_load_explicit(&t->shown_n_output_events, memory_order_relaxed);
 }
 

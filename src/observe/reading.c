@@ -53,7 +53,9 @@ void reading_reset(struct tap *t)
     t->is_followed = false;
     t->is_timing_off = false;
     t->is_inside_event = false;
+    t->is_paused = false;
     t->pause_from = t->pause_to = MONO_NONE;
+    t->t_awaited = t->t_body = MONO_NONE;
     t->length_left = LENGTH_UNKNOWN;
     t->t_last_read = MONO_NONE;
     t->t_unforwarded = MONO_NONE;
@@ -69,6 +71,7 @@ void reading_reset(struct tap *t)
     atomic_store_explicit(&t->shown_first_token_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&t->shown_last_token_ns, 0, memory_order_relaxed);
     atomic_store_explicit(&t->shown_n_output_events, 0, memory_order_relaxed);
+    look_clear(t);
 }
 
 /* --- head --- */
@@ -176,12 +179,14 @@ void reading_paused(struct tap *t, mono_t at)
     if (!mono_is_set(t->pause_from))
         t->pause_from = at;
     t->pause_to.ns = INT64_MAX;
+    t->is_paused = true;
     burst_pause(&t->burst);
 }
 
 void reading_resumed(struct tap *t, mono_t at)
 {
     t->pause_to = at;
+    t->is_paused = false;
 }
 
 /* Tokens that the engine generated since it last told with an output event, so that those of events
@@ -228,6 +233,7 @@ static void on_event(struct tap *t, const struct event *ev, mono_t at)
         time_event(t, &said, at);
     if (said.is_end) {
         t->rec.t_end_event = mono_max(at, t->timing.t_last_event);
+        t->t_awaited = MONO_NONE;
         t->reading = READING_DONE;
     }
 }
@@ -317,6 +323,15 @@ static void read_coded(struct tap *t, struct span bytes)
         t->decoder = decoder_free(t->decoder); /* its window is large, and the rest may be long */
 }
 
+/* An answer whose output is not seen shows by its bytes that the engine lives. Heads, comments and
+ * errors come from the server in front of it, also while it hangs. */
+static void note_body(struct tap *t, mono_t at)
+{
+    bool is_followed = t->reading == READING_EVENTS && !t->is_timing_off;
+    if (t->dialect && t->rec.upstream_status < 400 && !is_followed && t->reading != READING_DONE)
+        t->t_body = at;
+}
+
 void reading_body(struct tap *t, struct span bytes, struct stamp at)
 {
     if (bytes.n == 0)
@@ -328,6 +343,7 @@ void reading_body(struct tap *t, struct span bytes, struct stamp at)
     t->t_last_read = at.at;
     if (t->length_left != LENGTH_UNKNOWN)
         t->length_left -= bytes.n < t->length_left ? bytes.n : t->length_left;
+    note_body(t, at.at);
     if (t->reading == READING_NOTHING || t->reading == READING_DONE)
         return;
     uint32_t n_before = t->timing.n_output_events;
@@ -350,7 +366,9 @@ void reading_end(struct tap *t, mono_t at)
         t->dialect->answer(&t->answer, buf_span(&t->body));
     if (t->reading == READING_EVENTS && t->dialect->is_ended(&t->answer))
         t->rec.t_end_event = t->timing.t_last_event; /* no end mark: its final chunk */
+    note_body(t, at);
     if (t->reading == READING_EVENTS || t->reading == READING_BODY)
         t->reading = READING_DONE;
+    t->t_awaited = MONO_NONE;
     reading_free(t);
 }

@@ -11,7 +11,7 @@
 #include <string.h>
 
 enum { STALL_MEDIANS = 10 };
-#define STALL_MIN_NS NS_PER_S
+#define STALL_MIN_NS TIMING_STALL_MIN_NS
 
 void timing_init(struct timing *t)
 {
@@ -206,6 +206,20 @@ static enum tpot_status tpot(const struct timing *t, const struct streamed *s,
     return tokens.is_multi_choice ? TPOT_MULTI_CHOICE : TPOT_OK;
 }
 
+static int64_t stall_after_ns(int64_t median_ns)
+{
+    return median_ns > STALL_MIN_NS / STALL_MEDIANS ? median_ns * STALL_MEDIANS : STALL_MIN_NS;
+}
+
+int64_t timing_stall_after_ns(const struct timing *t)
+{
+    if (t->hidden_gaps.n_gaps == 0)
+        return stall_after_ns(gaps_quantile(&t->gaps, 0.50)); /* -1 when there are none */
+    struct gaps all = t->gaps;
+    gaps_merge(&all, &t->hidden_gaps);
+    return stall_after_ns(gaps_quantile(&all, 0.50));
+}
+
 static void summarise_gaps(const struct timing *t, struct timing_summary *ret)
 {
     struct gaps all = t->gaps;
@@ -218,9 +232,7 @@ static void summarise_gaps(const struct timing *t, struct timing_summary *ret)
     if (all.n_gaps >= 2)
         ret->jitter_ns = ret->gap_p95_ns - ret->gap_p50_ns;
 
-    int64_t threshold_ns = ret->gap_p50_ns > STALL_MIN_NS / STALL_MEDIANS
-                               ? ret->gap_p50_ns * STALL_MEDIANS
-                               : STALL_MIN_NS;
+    int64_t threshold_ns = stall_after_ns(ret->gap_p50_ns);
     if (all.max_ns <= threshold_ns)
         return;
     /* Below 100 ms of median the count is exact; above, gaps in the threshold's own bucket are

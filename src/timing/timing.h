@@ -123,6 +123,10 @@ struct timing_summary {
 /* Fills *ret with "nothing": a summary of an answer that was no stream. */
 void timing_summary_init(struct timing_summary *s, enum tpot_status status);
 
+/* The silence after which this stream is stalled, from its gaps so far: max(1 s, 10 x median). */
+int64_t timing_stall_after_ns(const struct timing *t);
+#define TIMING_STALL_MIN_NS NS_PER_S /* it is never less */
+
 /* At the end of a stream. Reasoning counts as hidden when it was opaque or summarised, or
  * tokens.reasoning > 0 and no reasoning event was seen, and none was plainly readable. */
 void timing_summarise(const struct timing *t, struct timing_tokens tokens,

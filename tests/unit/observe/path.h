@@ -41,6 +41,7 @@ struct path {
     struct seen seen;
     struct dialect_request request;
     uint32_t n_attempts;
+    size_t upstream;
     bool is_clock; /* stamps come from the clock, not the kernel */
 };
 
@@ -163,6 +164,7 @@ static inline void path_begin(struct path *p, const struct http1_head *head)
     memset(&p->seen, 0, sizeof(p->seen));
     p->n_attempts = 0;
     struct tap_begin b = {.head = head,
+                          .exchange = (struct exchange *)(void *)p,
                           .t_accept = stamp_us(p, 0),
                           .started_at = {INT64_C(1700000000000000)},
                           .request_id = "gw-1"};
@@ -179,6 +181,7 @@ static inline void path_plan_at(struct path *p, const char *dialect, const char 
         d->inspect(span_cstr(target), span_cstr(body), true, &p->request);
     struct tap_planned planned = {.at = us(110),
                                   .upstream = "up",
+                                  .upstream_index = p->upstream,
                                   .endpoint = d ? "chat_completions" : "other",
                                   .dialect = d,
                                   .request = d ? &p->request : NULL};

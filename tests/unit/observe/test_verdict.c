@@ -111,6 +111,7 @@ static const struct {
      ""},
     {"bad framing", {TEXT("a")}, TAP_END_BAD_RESPONSE, TAP_REASON_NONE, OUTCOME_BAD_RESPONSE, ""},
     {"silence", {TEXT("a")}, TAP_END_TIMEOUT, TAP_REASON_TIMEOUT_IDLE, OUTCOME_TIMEOUT, "idle"},
+    {"cut by the watchdog", {TEXT("a")}, TAP_END_TIMEOUT, TAP_REASON_STALLED, OUTCOME_STALLED, ""},
     {"too long", {TEXT("a")}, TAP_END_TIMEOUT, TAP_REASON_TIMEOUT_TOTAL, OUTCOME_TIMEOUT, "total"},
     {"shutdown", {TEXT("a")}, TAP_END_DRAIN, TAP_REASON_DRAIN, OUTCOME_CUT_BY_GATEWAY, "drain"},
     {"bug", {TEXT("a")}, TAP_END_INTERNAL, TAP_REASON_NONE, OUTCOME_INTERNAL, ""},

@@ -420,9 +420,11 @@ static void stalls_and_jitter(void **state)
     (void)state;
     struct timing t;
     timing_init(&t);
+    assert_int_equal(timing_stall_after_ns(&t), 1000 * MS);
     int64_t ms = 0;
     for (int i = 0; i < 100; i++) {
         (void)timing_event(&t, at_ms(ms), OUTPUT_TEXT, false);
+        assert_int_equal(timing_stall_after_ns(&t), 1000 * MS);
         ms += i == 30 ? 1001 : i == 60 ? 1000 : i == 80 ? 4000 : 20;
     }
     struct timing_summary s = summary_of(&t, 100, -1);
@@ -439,6 +441,14 @@ static void stalls_and_jitter(void **state)
     s = summary_of(&t, 10, -1);
     assert_int_equal(s.n_stalls, 1);
     assert_int_equal(s.stall_max_ns, 9400 * MS);
+    assert_near((double)timing_stall_after_ns(&t), 4000e6);
+
+    timing_init(&t); /* gaps of hidden reasoning count as well */
+    for (int i = 0; i < 10; i++)
+        (void)timing_event(&t, at_ms((int64_t)i * 400), OUTPUT_REASONING_OPAQUE, false);
+    (void)timing_event(&t, at_ms(3610), OUTPUT_TEXT, false);
+    (void)timing_event(&t, at_ms(3620), OUTPUT_TEXT, false);
+    assert_near((double)timing_stall_after_ns(&t), 4000e6);
 }
 
 /* The sum of a request's gaps is t_last_token - t_first_token (definitions: icl). */

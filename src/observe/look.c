@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * observe/look.c - what is silent right now, looked for about once a second.
+ *
+ * Why a look and no timers: a timer per stream would have to be moved with every token. A look over
+ * 5,000 streams reads 64 bytes of each, and more only of those that are late.
+ *
+ * Threads: the worker's; it alone changes the list of what is open, so that walking it takes no
+ * lock. What other threads ask for is published under the lock, once per look.
+ */
+#include <string.h>
+
+#include "observe/exchange.h"
+
+void look_remember(struct tap *t)
+{
+    mono_t *heard = &t->observer->heard[t->upstream];
+    mono_t last = {atomic_load_explicit(&t->shown_last_token_ns, memory_order_relaxed)};
+    *heard = mono_max(*heard, mono_max(last, t->t_body));
+}
+
+void look_clear(struct tap *t)
+{
+    if (atomic_load_explicit(&t->shown_stalled_since_ns, memory_order_relaxed) == 0)
+        return;
+    atomic_store_explicit(&t->shown_stalled_since_ns, 0, memory_order_relaxed);
+    stat_add(STAT_STREAMS_STALLED, -1);
+}
+
+/* By the first 64 bytes only: it has output, waits for more, and none came for a second. */
+static bool is_late(const struct tap *t, mono_t now)
+{
+    int64_t last_ns = atomic_load_explicit(&t->shown_last_token_ns, memory_order_relaxed);
+    return last_ns != 0 && mono_is_set(t->t_awaited) && !t->is_paused &&
+           now.ns - last_ns > TIMING_STALL_MIN_NS;
+}
+
+mono_t look_stalled_since(const struct tap *t, mono_t now)
+{
+    if (!is_late(t, now) || !t->is_started || !t->labels.is_generating || t->is_timing_off)
+        return MONO_NONE;
+    /* The time of a pause is the client's; it is over, else the stream would not be late. */
+    mono_t since = mono_max(t->timing.t_last_token, t->pause_to);
+    return mono_diff(now, since) > timing_stall_after_ns(&t->timing) ? since : MONO_NONE;
+}
+
+/* A late one: the gauge and what is shown; returns since when it is stalled. */
+static mono_t note_stall(struct tap *t, mono_t now)
+{
+    int64_t shown_ns = atomic_load_explicit(&t->shown_stalled_since_ns, memory_order_relaxed);
+    if (shown_ns != 0 && shown_ns >= t->timing.t_last_token.ns)
+        return (mono_t){shown_ns}; /* as at the last look: nothing has come since */
+    mono_t since = look_stalled_since(t, now);
+    if (!mono_is_set(since)) {
+        look_clear(t);
+        return since;
+    }
+    if (shown_ns == 0)
+        stat_add(STAT_STREAMS_STALLED, 1);
+    atomic_store_explicit(&t->shown_stalled_since_ns, since.ns, memory_order_relaxed);
+    return since;
+}
+
+static void count_waiting(const struct tap *t, struct observe_waiting *waiting)
+{
+    struct observe_waiting *w = &waiting[t->upstream];
+    if (!mono_is_set(t->t_awaited) || t->is_paused)
+        return;
+    w->n++;
+    w->n_streams += t->is_stream_asked;
+    if (!mono_is_set(w->t_oldest) || t->t_awaited.ns < w->t_oldest.ns)
+        w->t_oldest = t->t_awaited;
+}
+
+void look_around(struct observer *o, mono_t now,
+                 void (*stalled)(void *ctx, struct exchange *x, int64_t silent_ns), void *ctx)
+{
+    struct observe_waiting waiting[TAP_UPSTREAMS_MAX] = {0};
+    struct list *next;
+    for (struct list *l = o->open.next; l != &o->open; l = next) {
+        struct tap *t = CONTAINER_OF(l, struct tap, link);
+        next = l->next; /* t may be gone after the call below */
+        count_waiting(t, waiting);
+        look_remember(t);
+        if (!is_late(t, now)) {
+            look_clear(t);
+            continue;
+        }
+        mono_t since = note_stall(t, now);
+        if (mono_is_set(since) && stalled)
+            stalled(ctx, t->exchange, mono_diff(now, since));
+    }
+    for (size_t i = 0; i < TAP_UPSTREAMS_MAX; i++) {
+        waiting[i].t_look = now;
+        waiting[i].t_heard = o->heard[i];
+    }
+    (void)pthread_mutex_lock(&o->lock); /* a plain mutex that was initialised: cannot fail */
+    memcpy(o->waiting, waiting, sizeof(o->waiting));
+    (void)pthread_mutex_unlock(&o->lock); /* likewise */
+}
+
+void look_waiting(struct observer *o, struct observe_waiting *ret, size_t n)
+{
+    (void)pthread_mutex_lock(&o->lock); /* as above */
+    memcpy(ret, o->waiting, n * sizeof(*ret));
+    (void)pthread_mutex_unlock(&o->lock); /* as above */
+}
