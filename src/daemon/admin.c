@@ -9,10 +9,14 @@
 #include "io/sock.h"
 
 enum { BACKLOG = 128 };
+#define TICK_NS NS_PER_S
 
 struct admin {
     struct loop *loop;
     struct api *api;
+    struct timer timer;
+    void (*tick)(void *arg);
+    void *arg;
     int fd; /* -1: not listening */
     bool is_running;
     pthread_t thread;
@@ -27,7 +31,16 @@ static void *admin_main(void *arg)
     return NULL;
 }
 
-int admin_start(const struct addr *at, const struct api_sources *sources, struct admin **ret)
+static void on_timer(struct timer *t)
+{
+    struct admin *a = CONTAINER_OF(t, struct admin, timer);
+
+    a->tick(a->arg);
+    loop_timer_start(a->loop, t, TICK_NS);
+}
+
+int admin_start(const struct addr *at, const struct api_sources *sources, void (*tick)(void *arg),
+                struct admin **ret)
 {
     struct admin *a = mem_zalloc(1, sizeof(*a));
     struct addr bound;
@@ -35,12 +48,17 @@ int admin_start(const struct addr *at, const struct api_sources *sources, struct
 
     if (!a)
         return -ENOMEM;
+    timer_init(&a->timer, on_timer);
+    a->tick = tick;
+    a->arg = sources->arg;
     a->fd = listener_open(at, BACKLOG, &bound);
     r = a->fd < 0 ? a->fd : loop_new(&a->loop);
     if (r == 0)
         r = api_new(a->loop, sources, &a->api);
     if (r == 0)
         r = api_listen(a->api, a->fd);
+    if (r == 0)
+        loop_timer_start(a->loop, &a->timer, TICK_NS);
     if (r == 0)
         r = -pthread_create(&a->thread, NULL, admin_main, a);
     if (r < 0) {
@@ -61,6 +79,8 @@ struct admin *admin_stop(struct admin *a)
         loop_stop(a->loop);
         pthread_join(a->thread, NULL);
     }
+    if (a->loop)
+        loop_timer_stop(a->loop, &a->timer);
     api_free(a->api);
     loop_free(a->loop);
     if (a->fd >= 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon/admin.h - the admin thread: a loop with api/ on its own listener.
+ * daemon/admin.h - the admin thread: a loop with api/ on its own listener, and what has to be
+ *            put together over all workers once a second.
  */
 #ifndef DAEMON_ADMIN_H
 #define DAEMON_ADMIN_H
@@ -11,8 +12,8 @@
 
 struct admin;
 
-/* Listens and starts the thread. Negative errno. */
-int admin_start(const struct addr *at, const struct api_sources *sources,
+/* Listens and starts the thread, which calls tick(sources->arg) once a second. Negative errno. */
+int admin_start(const struct addr *at, const struct api_sources *sources, void (*tick)(void *arg),
                 struct admin **ret) WARN_UNUSED;
 struct admin *admin_stop(struct admin *a); /* NULL is allowed; returns NULL */
 

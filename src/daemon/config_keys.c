@@ -258,6 +258,32 @@ const struct config_key config_keys[] = {
                 "keep-alive time (5 s for uvicorn), so that no request meets a closing connection.",
     },
     {
+        .path = "watchdog.hung_after",
+        .type = &config_type_duration,
+        .def = "60s",
+        .min = 0,
+        .max = 24 * HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(hung_after_ns),
+        .help = "Report an upstream for which requests wait and that has sent no output in any "
+                "answer for so long. Longer than its longest prefill, and than its longest answer "
+                "that is "
+                "no stream, if it serves few requests at a time. 0: never.",
+    },
+    {
+        .path = "watchdog.cut_after",
+        .type = &config_type_duration,
+        .def = "0",
+        .min = 0,
+        .max = 24 * HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(cut_after_ns),
+        .example = "2m",
+        .help = "Cut a stream that is stalled (no output for 1 s and 10 times its median gap) once "
+                "it has been silent for so long; its outcome is `stalled`. Open streams follow a "
+                "reload, too. 0: never.",
+    },
+    {
         .path = "dns.ttl",
         .type = &config_type_duration,
         .def = "30s",

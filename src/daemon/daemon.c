@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/stat.h"
 #include "daemon/admin.h"
+#include "daemon/watchdog.h"
 #include "daemon/worker.h"
 #include "export/jsonlog.h"
 #include "io/sock.h"
@@ -27,11 +28,13 @@ struct daemon {
     struct config *config;
     struct gateway_config *gateway_config;
     struct policy_config policy_config;
-    const char *upstream_names[GATEWAY_UPSTREAMS_MAX];
+    const char *upstream_names[GATEWAY_UPSTREAMS_MAX]; /* up to the first reload */
+    size_t n_upstreams;
     struct metrics *metrics;
     struct recent *recent;
     struct jsonlog *log;
     struct hops hops;
+    struct watchdog watchdog;
     struct resolver *resolver;
     struct admission *admission[GATEWAY_UPSTREAMS_MAX];
     int listen_fds[LISTENERS_MAX];
@@ -144,6 +147,7 @@ static int shared_open(struct daemon *d, struct err *reterr)
         return r;
     conns_limit(d);
     hops_init(&d->hops, d->gateway_config);
+    d->n_upstreams = d->gateway_config->n_upstreams;
     for (size_t i = 0; i < d->gateway_config->n_upstreams; i++) {
         d->upstream_names[i] = d->gateway_config->upstreams[i].name;
         r = admission_new(&d->admission[i]);
@@ -153,7 +157,10 @@ static int shared_open(struct daemon *d, struct err *reterr)
     d->policy_config = (struct policy_config){.upstreams = d->upstream_names,
                                               .n_upstreams = d->gateway_config->n_upstreams,
                                               .inject_usage = d->config->usage_inject};
-    r = recent_new(RECENT_LINES, &d->recent);
+    r = watchdog_init(&d->watchdog, d->upstream_names, d->gateway_config->n_upstreams,
+                      d->config->hung_after_ns, d->metrics);
+    if (r == 0)
+        r = recent_new(RECENT_LINES, &d->recent);
     if (r == 0)
         r = resolver_new(&d->resolver);
     if (r < 0)
@@ -176,6 +183,7 @@ static int workers_start(struct daemon *d, struct err *reterr)
                                    .log = d->log,
                                    .hops = &d->hops,
                                    .observer = observer_config_of(d->config),
+                                   .cut_after_ns = d->config->cut_after_ns,
                                    .listen_fds = d->listen_fds,
                                    .n_listen_fds = d->n_listeners};
     size_t n = (size_t)d->config->workers;
@@ -212,6 +220,22 @@ static void source_inflight(void *arg, struct jsonw *w)
         worker_inflight_write(d->workers[i], w);
 }
 
+/* --- what the admin thread does once a second --- */
+
+static void watch_upstreams(void *arg)
+{
+    struct daemon *d = arg;
+    struct observe_waiting sums[GATEWAY_UPSTREAMS_MAX] = {0};
+    struct observe_waiting one[GATEWAY_UPSTREAMS_MAX];
+
+    for (size_t i = 0; i < d->n_workers; i++) {
+        worker_waiting(d->workers[i], one, d->n_upstreams);
+        for (size_t k = 0; k < d->n_upstreams; k++)
+            watchdog_add(&sums[k], &one[k]);
+    }
+    watchdog_look(&d->watchdog, sums, clock_mono());
+}
+
 static int admin_open(struct daemon *d, struct err *reterr)
 {
     struct api_sources sources = {.metrics = d->metrics,
@@ -224,7 +248,7 @@ static int admin_open(struct daemon *d, struct err *reterr)
 
     if (r < 0)
         return r;
-    r = admin_start(&at, &sources, &d->admin);
+    r = admin_start(&at, &sources, watch_upstreams, &d->admin);
     return r < 0 ? listen_error(r, d->config->admin_listen, "admin", reterr) : 0;
 }
 
@@ -268,6 +292,7 @@ struct daemon *daemon_stop(struct daemon *d)
     recent_free(d->recent);
     for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
         admission_free(d->admission[i]);
+    watchdog_done(&d->watchdog);
     metrics_free(d->metrics);
     hops_done(&d->hops);
     gateway_config_unref(d->gateway_config);
@@ -311,7 +336,8 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
             err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
     }
     struct worker_settings settings = {.inject_usage = config->usage_inject,
-                                       .observer = observer_config_of(config)};
+                                       .observer = observer_config_of(config),
+                                       .cut_after_ns = config->cut_after_ns};
     for (size_t i = 0; r == 0 && i < d->n_workers; i++) {
         r = worker_post_config(d->workers[i], gateway, &settings);
         if (r < 0)
@@ -319,6 +345,8 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
     }
     if (r == 0) {
         log_level_set(config->log_level);
+        atomic_store_explicit(&d->watchdog.hung_after_ns, config->hung_after_ns,
+                              memory_order_relaxed);
         metrics_allow_models(d->metrics, (const char *const *)config->models.items,
                              config->models.n);
         gateway_config_unref(d->gateway_config);

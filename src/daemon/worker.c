@@ -14,10 +14,39 @@ struct worker {
     struct observer *observer;
     struct policy *policy;
     struct gateway *gateway;
+    struct timer look;
+    int64_t cut_after_ns;
     pthread_t thread;
     bool is_running;
     atomic_bool is_drained;
 };
+
+#define LOOK_EVERY_NS NS_PER_S
+
+/* --- the look at what is silent --- */
+
+static void on_stalled(void *ctx, struct exchange *x, int64_t silent_ns)
+{
+    const struct worker *w = ctx;
+
+    if (w->cut_after_ns > 0 && silent_ns >= w->cut_after_ns)
+        gateway_cut_stalled(x);
+}
+
+static void on_look(struct timer *t)
+{
+    struct worker *w = CONTAINER_OF(t, struct worker, look);
+
+    look_around(w->observer, clock_mono(), on_stalled, w);
+    loop_timer_start(w->loop, t, LOOK_EVERY_NS);
+}
+
+void worker_waiting(struct worker *w, struct observe_waiting *ret, size_t n)
+{
+    look_waiting(w->observer, ret, n);
+}
+
+/* --- life --- */
 
 int worker_new(const struct worker_shared *shared, struct worker **ret)
 {
@@ -27,6 +56,8 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
 
     if (!w)
         return -ENOMEM;
+    timer_init(&w->look, on_look);
+    w->cut_after_ns = shared->cut_after_ns;
     r = loop_new(&w->loop);
     if (r == 0)
         r = sink_init(&w->sink, shared->metrics, shared->log, shared->hops);
@@ -48,6 +79,7 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
         r = gateway_listen(w->gateway, shared->listen_fds[i]);
     if (r < 0)
         goto fail;
+    loop_timer_start(w->loop, &w->look, LOOK_EVERY_NS);
     *ret = w;
     return 0;
 fail:
@@ -78,6 +110,8 @@ void worker_stop(struct worker *w)
         pthread_join(w->thread, NULL);
         w->is_running = false;
     }
+    if (w->loop)
+        loop_timer_stop(w->loop, &w->look);
     if (w->gateway)
         loop_turn(w->loop, 0); /* what was posted last still runs; it may still ask for names */
     w->gateway = gateway_free(w->gateway);
@@ -113,6 +147,7 @@ static void config_message_run(void *arg)
     gateway_config_set(m->worker->gateway, m->config);
     policy_reload(m->worker->policy, m->settings.inject_usage);
     observer_reload(m->worker->observer, &m->settings.observer);
+    m->worker->cut_after_ns = m->settings.cut_after_ns;
     gateway_config_unref(m->config);
     mem_free(m);
 }
@@ -191,6 +226,9 @@ static void inflight_write_one(void *ctx, const struct observe_inflight *f)
                    mono_is_set(f->t_first_token) ? mono_diff(now, f->t_first_token) : -1);
     duration_write(j, "since_last_token_ms",
                    mono_is_set(f->t_last_token) ? mono_diff(now, f->t_last_token) : -1);
+    /* A stream that has gone on since the last look is not stalled any more. */
+    bool is_stalled = mono_is_set(f->t_stalled) && f->t_stalled.ns >= f->t_last_token.ns;
+    duration_write(j, "stalled_ms", is_stalled ? mono_diff(now, f->t_stalled) : -1);
     jsonw_key(j, "n_output_events");
     jsonw_u64(j, f->n_output_events);
     jsonw_end_object(j);

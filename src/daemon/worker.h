@@ -5,7 +5,8 @@
  * else.
  *
  * Threading: worker_new, worker_start, worker_stop and worker_free by the main thread;
- * worker_post_* hand work to the worker's loop; worker_each_inflight from any thread.
+ * worker_post_* hand work to the worker's loop; worker_waiting and worker_inflight_write from any
+ *            thread.
  */
 #ifndef DAEMON_WORKER_H
 #define DAEMON_WORKER_H
@@ -32,6 +33,7 @@ struct worker_shared {
     struct jsonlog *log; /* NULL: none */
     struct hops *hops;
     struct observer_config observer;
+    int64_t cut_after_ns; /* as in struct worker_settings */
     const int *listen_fds;
     size_t n_listen_fds;
 };
@@ -40,6 +42,7 @@ struct worker_shared {
 struct worker_settings {
     bool inject_usage;
     struct observer_config observer;
+    int64_t cut_after_ns; /* of silence: a stalled stream is cut; 0: never */
 };
 
 int worker_new(const struct worker_shared *shared, struct worker **ret) WARN_UNUSED;
@@ -62,6 +65,9 @@ void worker_stop(struct worker *w);
  * NULL is allowed; returns NULL.
  */
 struct worker *worker_free(struct worker *w);
+
+/* What waits for which upstream, as of this worker's last look, which it takes once a second. */
+void worker_waiting(struct worker *w, struct observe_waiting *ret, size_t n);
 
 /* One JSON object per open exchange into the array that is open in j. */
 void worker_inflight_write(struct worker *w, struct jsonw *j);

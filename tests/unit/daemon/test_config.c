@@ -51,6 +51,8 @@ static void test_defaults(void **state)
     assert_int_equal(c->log_level, LOG_LEVEL_INFO);
     assert_string_equal(c->data_dir, "");
     assert_int_equal(c->drain_timeout_ns, 30 * NS_PER_S);
+    assert_int_equal(c->hung_after_ns, 60 * NS_PER_S);
+    assert_int_equal(c->cut_after_ns, 0); /* watching changes nothing */
     assert_int_equal(config_n_set(c), 0);
     config_unref(c);
 }
@@ -115,6 +117,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "  client_idle: 7s\n"
                                "  client_write: 9s\n"
                                "  upstream_idle: 8s\n"
+                               "watchdog: {hung_after: 45s, cut_after: 90s}\n"
                                "dns: {ttl: 0}\n"
                                "metrics:\n"
                                "  bounds:\n"
@@ -138,6 +141,8 @@ static void test_all_keys(void **state)
     assert_string_equal(c->listen.items[1], "[::1]:2");
     assert_int_equal(c->workers, 7);
     assert_int_equal(c->timeline_every, 7);
+    assert_int_equal(c->hung_after_ns, 45 * NS_PER_S);
+    assert_int_equal(c->cut_after_ns, 90 * NS_PER_S);
     assert_string_equal(c->data_dir, "/var/lib/x y");
     assert_int_equal(c->drain_timeout_ns, 60 * NS_PER_S);
     assert_int_equal(c->models.n, 3);
@@ -225,7 +230,7 @@ static const struct mistake mistakes[] = {
     {UPSTREAM "<<: 1\n", 2, 1, "unknown key \"<<\"",
      "known here: listen, workers, data_dir, drain_timeout, models, upstreams, admin, usage, "
      "timeline, "
-     "limits, timeouts, dns, metrics, log"},
+     "limits, timeouts, watchdog, dns, metrics, log"},
     {UPSTREAM "workers: 2\nworkers: 3\n", 3, 1, "key \"workers\" stands twice",
      "the first one is on line 2; keep one of them"},
     {UPSTREAM "log: {level: info}\nlog: {level: warn}\n", 3, 1, "key \"log\" stands twice",
@@ -235,7 +240,7 @@ static const struct mistake mistakes[] = {
     {UPSTREAM "\"a\\0b\": 1\n", 2, 1, "unknown key \"a?b\"",
      "known here: listen, workers, data_dir, drain_timeout, models, upstreams, admin, usage, "
      "timeline, "
-     "limits, timeouts, dns, metrics, log"},
+     "limits, timeouts, watchdog, dns, metrics, log"},
     {"workers: 1\n", 0, 0, "missing key \"upstreams\"",
      "add upstreams: [{name: vllm, url: \"http://127.0.0.1:8000\"}], or start with --upstream "
      "URL"},
