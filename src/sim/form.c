@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
 
 static const char *const slot_names[SLOT_COUNT_] = {
     [SLOT_NONE] = "",
@@ -61,14 +62,15 @@ const char *form_slot_name(enum slot s)
 
 void forms_init(struct forms *f)
 {
+    *f = (struct forms){0};
     buf_init(&f->_text, MIB);
-    buf_init(&f->_parts, MIB);
 }
 
 void forms_done(struct forms *f)
 {
     buf_done(&f->_text);
-    buf_done(&f->_parts);
+    mem_free(f->_parts);
+    f->_parts = NULL;
 }
 
 static enum slot slot_find(struct span name)
@@ -103,28 +105,43 @@ static int part_take(struct forms *f, struct span *text, bool is_crlf, struct fo
     size_t at = buf_len(&f->_text);
     struct span literal = span_split(text, '<');
     bool has_slot = text->n > 0;
-    size_t n;
     int r = literal_add(f, literal, is_crlf);
 
     if (r < 0)
         return r;
-    n = buf_len(&f->_text) - at;
-    *ret = (struct form_part){.at = (uint32_t)at, .n = (uint16_t)n};
+    *ret = (struct form_part){.text.n = buf_len(&f->_text) - at, ._at = (uint32_t)at};
     if (has_slot)
-        ret->slot = (uint16_t)slot_find(span_split(text, '>'));
-    return n > UINT16_MAX || (has_slot && ret->slot == SLOT_NONE) ? -EINVAL : 0;
+        ret->slot = slot_find(span_split(text, '>'));
+    return has_slot && ret->slot == SLOT_NONE ? -EINVAL : 0;
+}
+
+static int part_add(struct forms *f, const struct form_part *part)
+{
+    enum { CAP_MIN = 512 };
+
+    if (f->_n == f->_cap) {
+        size_t cap = f->_cap > 0 ? f->_cap * 2 : CAP_MIN;
+        struct form_part *grown = mem_realloc(f->_parts, cap * sizeof(*grown));
+
+        if (!grown)
+            return -ENOMEM;
+        f->_parts = grown;
+        f->_cap = cap;
+    }
+    f->_parts[f->_n++] = *part;
+    return 0;
 }
 
 int forms_add(struct forms *f, struct span text, bool is_crlf, struct form *ret)
 {
-    struct form form = {.first = (uint32_t)(buf_len(&f->_parts) / sizeof(struct form_part))};
+    struct form form = {.first = (uint32_t)f->_n};
 
     while (text.n > 0) {
         struct form_part part;
         int r = part_take(f, &text, is_crlf, &part);
 
         if (r == 0)
-            r = buf_append(&f->_parts, span_of(&part, sizeof(part)));
+            r = part_add(f, &part);
         if (r < 0)
             return r;
         form.n++;
@@ -133,4 +150,10 @@ int forms_add(struct forms *f, struct span text, bool is_crlf, struct form *ret)
     }
     *ret = form;
     return 0;
+}
+
+void forms_finish(struct forms *f)
+{
+    for (size_t i = 0; i < f->_n; i++)
+        f->_parts[i].text.p = buf_span(&f->_text).p + f->_parts[i]._at;
 }

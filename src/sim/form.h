@@ -7,8 +7,8 @@
  * Role:      read once at the start, so that rendering is a walk over ready parts. ' stands for ",
  *            <name> for a slot, \n for the line end of the stream (LF or CRLF). No other text may
  *            hold ' or <.
- * Memory:    all of it in two buffers of struct forms; a struct form is a plain value.
- * Threading: read-only after the last forms_add.
+ * Memory:    all of it belongs to struct forms; a struct form is a plain value.
+ * Threading: read-only after forms_finish.
  */
 #ifndef SIM_FORM_H
 #define SIM_FORM_H
@@ -81,9 +81,9 @@ const char *form_slot_name(enum slot s);
 
 /* Literal text, and the slot behind it. */
 struct form_part {
-    uint32_t at; /* in the text of the forms */
-    uint16_t n;
-    uint16_t slot;
+    struct span text; /* its place is known from forms_finish on */
+    enum slot slot;
+    uint32_t _at; /* in the text of the forms */
 };
 
 struct form {
@@ -95,24 +95,22 @@ struct form {
 
 struct forms {
     struct buf _text;
-    struct buf _parts; /* struct form_part */
+    struct form_part *_parts;
+    size_t _n, _cap;
 };
 
 void forms_init(struct forms *f);
 void forms_done(struct forms *f);
 
-/* -EINVAL: an unknown slot or a text too long for one part; -ENOMEM. */
+/* -EINVAL: an unknown slot; -ENOMEM. */
 int forms_add(struct forms *f, struct span text, bool is_crlf, struct form *ret) WARN_UNUSED;
 
-/* Valid once nothing is added any more. */
+/* Nothing is added any more: the parts of all forms are valid from now on. */
+void forms_finish(struct forms *f);
+
 static inline const struct form_part *forms_parts(const struct forms *f, struct form form)
 {
-    return (const struct form_part *)(const void *)buf_span(&f->_parts).p + form.first;
-}
-
-static inline struct span forms_literal(const struct forms *f, const struct form_part *part)
-{
-    return span_of(buf_span(&f->_text).p + part->at, part->n);
+    return f->_parts + form.first;
 }
 
 #endif

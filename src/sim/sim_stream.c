@@ -213,7 +213,7 @@ static void tokens_take(struct sim_answer *a)
 
 static int step_tokens(struct sim_answer *a)
 {
-    struct chunk chunk;
+    struct chunk chunk UNINITIALIZED;
     int r;
 
     if (a->_n_taken == 0) {

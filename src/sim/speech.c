@@ -193,9 +193,9 @@ static int form_write(struct speech *s, struct form form, struct buf *out)
     int r = 0;
 
     for (int i = 0; i < form.n && r == 0; i++) {
-        r = buf_append(out, forms_literal(s->_forms->forms, &parts[i]));
+        r = buf_append(out, parts[i].text);
         if (r == 0)
-            r = slot_write(s, (enum slot)parts[i].slot, out);
+            r = slot_write(s, parts[i].slot, out);
     }
     return r;
 }
@@ -205,7 +205,6 @@ static int form_write(struct speech *s, struct form form, struct buf *out)
 int speech_event(struct speech *s, int stage, int i, struct chunk *ret)
 {
     struct form form = s->_stages[stage].forms[i];
-    const struct forms *forms = s->_forms->forms;
     const struct form_part *parts;
     int r;
 
@@ -216,15 +215,15 @@ int speech_event(struct speech *s, int stage, int i, struct chunk *ret)
         chunk_add(ret, buf_span(s->_scratch));
         return r;
     }
-    parts = forms_parts(forms, form);
+    parts = forms_parts(s->_forms->forms, form);
     for (int p = 0; p < form.n; p++) {
         char *number = ret->_scratch + ret->_n_scratch;
         struct span text;
 
-        chunk_add(ret, forms_literal(forms, &parts[p]));
+        chunk_add(ret, parts[p].text);
         if (parts[p].slot == SLOT_NONE || parts[p].slot == SLOT_TIMES)
             continue;
-        text = slot_text(s, (enum slot)parts[p].slot, number);
+        text = slot_text(s, parts[p].slot, number);
         if (text.p == number)
             ret->_n_scratch += text.n;
         chunk_add(ret, text);
@@ -299,7 +298,7 @@ static struct span no_usage(const struct speech *s, bool may_tell_usage)
 
     if (st->n == 0 || (s->voice->is_usage_asked && !may_tell_usage))
         return SPAN("");
-    return forms_literal(s->_forms->forms, forms_parts(s->_forms->forms, st->forms[0]));
+    return forms_parts(s->_forms->forms, st->forms[0])->text;
 }
 
 int speech_init(struct speech *s, const struct voice_forms *forms, const struct words *words,

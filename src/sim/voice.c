@@ -74,6 +74,7 @@ int voices_new(struct voices **ret)
             r = stage_read(&v->_forms, list[i]->stages[s], is_crlf, &of->stages[is_crlf][s]);
         }
     }
+    forms_finish(&v->_forms);
     if (r < 0)
         (void)voices_free(v); /* always NULL */
     else
