@@ -2,7 +2,8 @@
 """Checks rules of src/ that neither compiler nor clang-format knows.
 
 - banned functions, with what to use instead;
-- each header compiles alone;
+- each header compiles alone, and in its first comment a paragraph such as "Memory:" begins a line (clang-format
+  runs it into the one before where a line is too long);
 - a public function is named after its file (or the leading words of its name), a type that its
   header defines, or its module: src/io/sock.c defines sock_*, listener_* (struct listener) or io_*,
   src/dialect/openai_request.c openai_*; two files of different modules do not share a prefix;
@@ -65,6 +66,9 @@ NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*
 # A definition: starts in the first column, ends its head with ")" and a "{" on the next line.
 DEFINITION = re.compile(r"^(?P<head>[A-Za-z_][\w \t\*\n]*?[\s\*])(?P<name>\w+)\((?P<args>[^;{}]*)\)[^;{}()]*\n\{", re.M)
 
+# A paragraph's name behind the end of a sentence, and names that are not the usual one.
+PARAGRAPH = re.compile(r"^ \* .*[.;)] (Role|Memory|Limits|Errors|Source|Threading):|^ \* (Threads):", re.M)
+
 TYPE = re.compile(r"\b(?:struct|enum)\s+(\w+)\s*[{;]")
 
 
@@ -124,6 +128,13 @@ def check_names(path, text, owners):
                 yield f"{shown(path)}:{line}: {name}: the prefix {path.stem}_ belongs to module '{owner}'"
 
 
+def check_paragraphs(path, raw):
+    first = re.match(r"(?:/\*.*?\*/\n){2}", raw, re.S)
+    for match in PARAGRAPH.finditer(first[0] if first else ""):
+        what = f'"{match[1]}:" begins a line' if match[1] else '"Threads:" is called "Threading:"'
+        yield f"{shown(path)}:{line_of(raw, match.start())}: {what}"
+
+
 def check_header_alone(path):
     unit = f'#include "{path.relative_to(SRC)}"\n'
     command = [
@@ -154,6 +165,8 @@ def main():
         problems += check_banned(path, text)
         if path.suffix == ".c":
             problems += check_names(path, text, owners)
+        else:
+            problems += check_paragraphs(path, raw)
     problems += check_readmes()
     with concurrent.futures.ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
         for found in pool.map(check_header_alone, headers):

@@ -7,10 +7,9 @@
  * Role:      once per event, at the place that decides. Lower case, no full stop, names quoted.
  *            Prompts, completions, and credentials never appear here.
  * Threading: any thread. After log_start lines go through a bounded queue to a writer thread, so
- *            that a blocked terminal never stalls a worker; a full queue drops the line and
- *            counts STAT_DROP_LOG_LINES. Before log_start and after log_stop they are written
- * directly. Limits:    1 KiB a line. Each call site may log 10 lines a second; the rest is
- * summarised as
+ *            that a blocked terminal never stalls a worker; a full queue drops the line and counts
+ *            STAT_DROP_LOG_LINES. Before log_start and after log_stop they are written directly.
+ * Limits:    1 KiB a line. Each call site may log 10 lines a second; the rest is summarised as
  *            "(N more suppressed)".
  */
 #ifndef BASE_LOG_H

@@ -3,7 +3,8 @@
  * cli/live_table.h - a small table of what passes through right now, read from the metrics.
  *
  * Window:    the last LIVE_TABLE_WINDOW_S seconds, over all models and upstreams; quantiles are
- * those of the exponential histograms (off by at most 2.2 %). "-" means no sample, never 0.
+ *            those of the exponential histograms (off by at most 2.2 %). "-" means no sample, never
+ *            0.
  * Threading: one owner; reads metrics while writers run.
  */
 #ifndef CLI_LIVE_TABLE_H

@@ -3,12 +3,15 @@
  * coding/coding.h - undoes HTTP content codings, for reading a copy of what passes.
  *
  * Role:      coded bytes of an answer -> its bytes, in step with the reads: what a flush point
- * makes decodable comes out with the read that brought it. The client always gets the original.
+ *            makes decodable comes out with the read that brought it. The client always gets the
+ *            original.
  * Codings:   gzip (several members too), deflate (zlib, and bare as some servers send it), br,
- * zstd. Limits:    a bomb is cut off: more than LIMIT_DECODED_RATIO times what came in (once there
- * is enough to judge) or more than LIMIT_DECODED_BYTES in all. Windows of at most 8 MiB (zstd; RFC
- * 9659) and 16 MiB (br) are kept per answer. Threads:   a decoder belongs to one. No I/O, no clock,
- * no logging. Source:    RFC 1950-1952, RFC 7932, RFC 8878; libraries zlib, brotli, zstd.
+ *            zstd.
+ * Limits:    a bomb is cut off: more than LIMIT_DECODED_RATIO times what came in (once there is
+ *            enough to judge) or more than LIMIT_DECODED_BYTES in all. Windows of at most 8 MiB
+ *            (zstd; RFC 9659) and 16 MiB (br) are kept per answer.
+ * Threading: a decoder belongs to one. No I/O, no clock, no logging.
+ * Source:    RFC 1950-1952, RFC 7932, RFC 8878; libraries zlib, brotli, zstd.
  */
 #ifndef CODING_CODING_H
 #define CODING_CODING_H

@@ -3,7 +3,8 @@
  * daemon/config.h - the program's configuration: one plain object, immutable once loaded.
  *
  * Role:      defaults < file (YAML) < command line. The keys, with defaults, bounds, and texts,
- * stand in one table (config_keys.c), which the loader, config_diff and docs/CONFIG.md read.
+ *            stand in one table (config_keys.c), which the loader, config_diff and docs/CONFIG.md
+ *            read.
  * Errors:    all mistakes at once, with file, line, column and a hint (config_errors.h).
  * Units:     durations in ns, sizes in bytes.
  * Threading: immutable after loading; reference-counted; ref and unref from any thread.

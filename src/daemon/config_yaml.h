@@ -4,8 +4,10 @@
  *
  * Role:      the part of YAML that a configuration needs: one document of mappings, lists and
  *            scalars. Anchors, aliases, merge keys and tags are refused, so that a small file
- * cannot stand for a large one. Knows nothing of keys. Limits:    CONFIG_YAML_BYTES_MAX of text,
- * CONFIG_YAML_NODES_MAX values, CONFIG_YAML_DEPTH_MAX levels. Threading: plain values.
+ *            cannot stand for a large one. Knows nothing of keys.
+ * Limits:    CONFIG_YAML_BYTES_MAX of text, CONFIG_YAML_NODES_MAX values, CONFIG_YAML_DEPTH_MAX
+ *            levels.
+ * Threading: plain values.
  */
 #ifndef DAEMON_CONFIG_YAML_H
 #define DAEMON_CONFIG_YAML_H

@@ -2,7 +2,7 @@
 /*
  * daemon/daemon.h - the gateway as a whole: workers, admin listener, log, wired together.
  *
- * Threads:   N workers, one admin, one log writer, one resolver, started by daemon_start with every
+ * Threading: N workers, one admin, one log writer, one resolver, started by daemon_start with every
  *            signal blocked; signals are the caller's (cli/serve.c).
  * Threading: all functions by the thread that called daemon_start.
  */

@@ -5,8 +5,8 @@
  * else.
  *
  * Threading: worker_new, worker_start, worker_stop and worker_free by the main thread;
- * worker_post_* hand work to the worker's loop; worker_waiting and worker_inflight_write from any
- *            thread.
+ *            worker_post_* hand work to the worker's loop; worker_waiting and worker_inflight_write
+ *            from any thread.
  */
 #ifndef DAEMON_WORKER_H
 #define DAEMON_WORKER_H

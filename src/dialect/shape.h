@@ -6,10 +6,10 @@
  *            of the event, or padding). Once one of them was read in full, the next is known to say
  *            the same as soon as the bytes around the holes agree and each hole holds one JSON
  *            string or number. White space in front of the last brace, with which Anthropic pads
- * its events, does not count. That is exact, and costs a tenth of reading it. Use: shape_learn
- * after an event that carried one string of output; shape_matches before reading the next one.
- * Whatever does not match is read in full. Memory:    SHAPE_BYTES_MAX per stream; events with more
- * around their holes are not remembered.
+ *            its events, does not count. That is exact, and costs a tenth of reading it.
+ * Use:       shape_learn after an event that carried one string of output; shape_matches before
+ *            reading the next one. Whatever does not match is read in full.
+ * Memory:    SHAPE_BYTES_MAX per stream; events with more around their holes are not remembered.
  */
 #ifndef DIALECT_SHAPE_H
 #define DIALECT_SHAPE_H

@@ -11,7 +11,8 @@
  *            changed meanwhile, it is written whole into the new one. A file that ends inside a
  *            line (after a crash) gets a line end first. So every line that follows is whole.
  * Memory:    capacity records (about 1.5 KiB each, up to 2 KiB more with a timeline) and a batch of
- * at most 1 MiB. Threading: push and reopen: any thread. They never wait for the disk.
+ *            at most 1 MiB.
+ * Threading: push and reopen: any thread. They never wait for the disk.
  */
 #ifndef EXPORT_JSONLOG_H
 #define EXPORT_JSONLOG_H

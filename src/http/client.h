@@ -4,12 +4,13 @@
  *
  * Role:      used by gateway (upstreams) and load. Owns the connection; `user` hangs onto it.
  * Order:     http_pool_acquire -> on_ready or on_failed. Then send head and body; on_head (also
- * 1xx), on_body*, and exactly one of on_end (complete answer) and on_failed. From that call on the
- * connection is no longer the user's: it goes back to the pool or is closed. on_read_done closes
- * every read that did not end the answer: body views handed out since the read began are valid
- * until it returns, so that one read can be one write. Idle:      pooled connections are dropped
- * after idle_timeout_ns (keep it below the servers') and as soon as the server closes or sends
- * anything. Threading: one pool per loop.
+ *            1xx), on_body*, and exactly one of on_end (complete answer) and on_failed. From that
+ *            call on the connection is no longer the user's: it goes back to the pool or is closed.
+ *            on_read_done closes every read that did not end the answer: body views handed out
+ *            since the read began are valid until it returns, so that one read can be one write.
+ * Idle:      pooled connections are dropped after idle_timeout_ns (keep it below the servers') and
+ *            as soon as the server closes or sends anything.
+ * Threading: one pool per loop.
  */
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H

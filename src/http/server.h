@@ -4,16 +4,17 @@
  *
  * Role:      used by gateway, api and sim alike. Owns the connection; the handler owns what it
  *            hangs onto `request`.
- * Order:     on_request, on_body*, on_end for each request; then the handler answers (it may
- *            answer earlier, then the connection closes afterwards) with head, body*, end. While a
- * request is being served the bytes of pipelined followers wait. on_gone comes once when the client
- * leaves while a request is open (from on_request until http_server_end); afterwards the handler
- * must not touch the connection. Timeouts:  head: from the first byte of a request to the end of
- * its head; idle: between requests; body: between two reads of a request body. Passed: 408 and
- * close (idle: close). Malformed: 400/431 and close, counted, before the handler hears of it;
- * on_bad (may be NULL) is told for the record. Limits:    max_conns per server object; more are
- * accepted and closed at once, counted. Threading: one http_server per loop; several may share a
- * listening fd.
+ * Order:     on_request, on_body*, on_end for each request; then the handler answers (it may answer
+ *            earlier, then the connection closes afterwards) with head, body*, end. While a request
+ *            is being served the bytes of pipelined followers wait. on_gone comes once when the
+ *            client leaves while a request is open (from on_request until http_server_end);
+ *            afterwards the handler must not touch the connection.
+ * Timeouts:  head: from the first byte of a request to the end of its head; idle: between requests;
+ *            body: between two reads of a request body. Passed: 408 and close (idle: close).
+ *            Malformed: 400/431 and close, counted, before the handler hears of it; on_bad (may be
+ *            NULL) is told for the record.
+ * Limits:    max_conns per server object; more are accepted and closed at once, counted.
+ * Threading: one http_server per loop; several may share a listening fd.
  */
 #ifndef HTTP_SERVER_H
 #define HTTP_SERVER_H

@@ -12,9 +12,10 @@
  * Ends:      on_eof (FIN) and on_error (RST, other) are told once each at most; after on_error or
  *            sock_close nothing is told any more. What came before an error is delivered first,
  *            except to a paused reader with on_hangup: that one is told at once. A handler may call
- * sock_close at any time, but must not free the memory around a struct sock before the handler
- * returned: use loop_defer for that. Memory:    struct sock is embedded; the queue allocates only
- * when the kernel's buffer is full. Threading: the loop's.
+ *            sock_close at any time, but must not free the memory around a struct sock before the
+ *            handler returned: use loop_defer for that.
+ * Memory:    struct sock is embedded; the queue allocates only when the kernel's buffer is full.
+ * Threading: the loop's.
  */
 #ifndef IO_SOCK_H
 #define IO_SOCK_H

@@ -6,7 +6,8 @@
  *            the intended start.
  * Ends:      on_done once, unless flight_abort came first; the flight is freed after it.
  * Retry:     once, on a fresh connection, when a kept-alive one had been closed by the server
- * before any byte of the answer. Threading: the loop's.
+ *            before any byte of the answer.
+ * Threading: the loop's.
  */
 #ifndef LOAD_FLIGHT_H
 #define LOAD_FLIGHT_H

@@ -4,9 +4,9 @@
  *
  * Open loop: requests start when the schedule says so, whatever the server does; latencies count
  *            from there. Closed loop: a fixed number is kept in flight; a request starts when the
- * one before it ended. Starts are exact to some 10 us: the loop is turned with the time to the next
- * start as its longest wait, not with the 1 ms timers. Threading: load_run_interrupt from anywhere,
- * also from a signal handler; the rest one owner.
+ *            one before it ended. Starts are exact to some 10 us: the loop is turned with the time
+ *            to the next start as its longest wait, not with the 1 ms timers.
+ * Threading: load_run_interrupt from anywhere, also from a signal handler; the rest one owner.
  */
 #ifndef LOAD_LOAD_RUN_H
 #define LOAD_LOAD_RUN_H

@@ -3,8 +3,9 @@
  * load/tally.h - the figures of a load run, added up request by request.
  *
  * Exactness: TTFT, TPOT, E2E and lag keep every sample: exact quantiles. ICL and ITL have a sample
- * per event or token and go into exponential histograms: quantiles off by at most 2.2 %, count,
- * mean and maximum exact. Threading: one owner.
+ *            per event or token and go into exponential histograms: quantiles off by at most 2.2 %,
+ *            count, mean and maximum exact.
+ * Threading: one owner.
  */
 #ifndef LOAD_TALLY_H
 #define LOAD_TALLY_H

@@ -5,13 +5,14 @@
  *
  * Layout:    Prometheus native, schema 5: bucket i holds (2^((i-1)/32), 2^(i/32)] of the exported
  *            unit, a zero bucket holds [0, zero threshold]. Values are recorded as raw integers
- * (ns, counts, thousandths), and every boundary is compared exactly, in integers: a value on a
- * boundary falls into the bucket below it. Errors:    a quantile read from the exponential buckets
- * is off by at most 2.2 %; merging is exact; classic counts are exact for their bounds. Memory:
- * about 800 bytes, plus pages of 64 buckets (512 bytes) where values fall, plus 800 bytes when
- * exemplars are used. A sample for which no page can be had is lost whole and counted
- * (STAT_DROP_NO_MEMORY). Threading: one writer, without locks; any number of readers at any time
- * (hist_snapshot_add).
+ *            (ns, counts, thousandths), and every boundary is compared exactly, in integers: a
+ *            value on a boundary falls into the bucket below it.
+ * Errors:    a quantile read from the exponential buckets is off by at most 2.2 %; merging is
+ *            exact; classic counts are exact for their bounds.
+ * Memory:    about 800 bytes, plus pages of 64 buckets (512 bytes) where values fall, plus 800
+ *            bytes when exemplars are used. A sample for which no page can be had is lost whole and
+ *            counted (STAT_DROP_NO_MEMORY).
+ * Threading: one writer, without locks; any number of readers at any time (hist_snapshot_add).
  */
 #ifndef METRICS_HIST_H
 #define METRICS_HIST_H

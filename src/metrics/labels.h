@@ -5,8 +5,8 @@
  * Role:      label sets are compared and stored as small numbers. An id never changes its text.
  * Limits:    a cap of values per label; beyond it every new text is LABELS_OTHER, and counted
  *            (STAT_DROP_LABEL_CAP). Texts are cut at LABELS_TEXT_MAX bytes; bytes that are not
- * UTF-8 become '?', since scrapers refuse a whole page for one of them. Threading: any thread.
- * Looking up takes no lock; the first sight of a text takes a mutex.
+ *            UTF-8 become '?', since scrapers refuse a whole page for one of them.
+ * Threading: any thread. Looking up takes no lock; the first sight of a text takes a mutex.
  */
 #ifndef METRICS_LABELS_H
 #define METRICS_LABELS_H

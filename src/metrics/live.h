@@ -7,7 +7,8 @@
  * Labels:    resolved when first needed, and for good once a 2xx is known: from then on the model
  *            is a label value of its own and the upstream does not change any more.
  * Memory:    one struct live per exchange, from the shard's pool. NULL (no memory) is taken by
- * every function; its samples are lost and counted. Threading: the shard's thread.
+ *            every function; its samples are lost and counted.
+ * Threading: the shard's thread.
  */
 #ifndef METRICS_LIVE_H
 #define METRICS_LIVE_H

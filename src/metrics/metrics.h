@@ -6,14 +6,15 @@
  *            through metrics/live.h.
  * Labels:    the requested model is a label value when it is configured (config.models), or once a
  *            request for it was answered with 2xx (is_model_proven); else "other". A missing
- * upstream is "none". Limits:    values per label, and series over all families; beyond them
- * "other", with a counter (STAT_DROP_LABEL_CAP, STAT_DROP_SERIES_CAP). Series whose labels are all
- * "other", and those without request labels, are outside the limit; their number is fixed. Errors:
- * recording never fails. Without memory the sample is lost and counted (STAT_DROP_NO_MEMORY); every
- * function takes a NULL set or series and counts likewise. Threading: a shard belongs to one thread
- * at a time and is the only writer of its numbers. Reading, metrics_set_bounds and
- * metrics_allow_models: any thread, while writers run. A lock is taken at the first sight of a
- * label set or series only, never per sample.
+ *            upstream is "none".
+ * Limits:    values per label, and series over all families; beyond them "other", with a counter
+ *            (STAT_DROP_LABEL_CAP, STAT_DROP_SERIES_CAP). Series whose labels are all "other", and
+ *            those without request labels, are outside the limit; their number is fixed.
+ * Errors:    recording never fails. Without memory the sample is lost and counted
+ *            (STAT_DROP_NO_MEMORY); every function takes a NULL set or series and counts likewise.
+ * Threading: a shard belongs to one thread at a time and is the only writer of its numbers.
+ *            Reading, metrics_set_bounds and metrics_allow_models: any thread, while writers run. A
+ *            lock is taken at the first sight of a label set or series only, never per sample.
  */
 #ifndef METRICS_METRICS_H
 #define METRICS_METRICS_H

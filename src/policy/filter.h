@@ -8,8 +8,8 @@
  *            LIMIT_HELD_EVENT_BYTES; a larger one passes unseen (fails open). Comments, and lines
  *            outside events, are never held.
  * Result:    does not depend on how the input was split. One line end is added where the stream
- * would begin, without the events removed from its front, with the byte EF: a byte order mark is
- * one at the very beginning only, and this one was not there.
+ *            would begin, without the events removed from its front, with the byte EF: a byte order
+ *            mark is one at the very beginning only, and this one was not there.
  */
 #ifndef POLICY_FILTER_H
 #define POLICY_FILTER_H

@@ -7,8 +7,8 @@
  *            line, docs/RECORD.md and later the store's columns come from it.
  * Units:     stamps mono_t; durations int64_t ns, -1 = did not happen / unknown; tokens -1 =
  *            unknown. JSON writes durations in milliseconds with ns exactness
- * ("ttft_ms": 12.345678). Content:   no prompt, no completion, no credentials: only names, counts,
- * times.
+ *            ("ttft_ms": 12.345678).
+ * Content:   no prompt, no completion, no credentials: only names, counts, times.
  */
 #ifndef RECORD_RECORD_H
 #define RECORD_RECORD_H

@@ -5,7 +5,8 @@
  *
  * Truth:     every event is stamped directly before the write that completes it.
  * Pieces:    while outlet_is_busy, nothing else may be sent: outlet_piece at t_piece sends the
- * next. Errors:    negative: the connection is broken, the request must be ended.
+ *            next.
+ * Errors:    negative: the connection is broken, the request must be ended.
  */
 #ifndef SIM_OUTLET_H
 #define SIM_OUTLET_H

@@ -3,8 +3,9 @@
  * sim/play.h - a recorded body, and the writes it is played in.
  *
  * Files:     FILE ends in .sse, .ndjson or .json, which says what it is. FILE.reads beside it,
- * where there is one, has the length of each write, one a line; together they are FILE's size.
- *            Without it a write is one event: an event stream's, a line, an element of an array.
+ *            where there is one, has the length of each write, one a line; together they are FILE's
+ *            size. Without it a write is one event: an event stream's, a line, an element of an
+ *            array.
  * Memory:    the file is held whole, at most PLAY_BYTES_MAX.
  * Threading: read-only once opened.
  */

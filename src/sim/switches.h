@@ -3,8 +3,9 @@
  * sim/switches.h - how one answer of the simulated engine behaves: content, timing and faults.
  *
  * Role:      one table names every switch. A command line flag (--error-after 3) sets the default,
- * a request header (X-Sim-Error-After: 3) the behaviour of that request. Names:     case does not
- * matter, '_' and '-' are the same. Threading: plain values.
+ *            a request header (X-Sim-Error-After: 3) the behaviour of that request.
+ * Names:     case does not matter, '_' and '-' are the same.
+ * Threading: plain values.
  */
 #ifndef SIM_SWITCHES_H
 #define SIM_SWITCHES_H

@@ -6,7 +6,8 @@
  * Ownership: an entry belongs to its request until truth_publish gives it to the ring.
  * Limits:    the last `capacity` requests, and TRUTH_EVENTS_TOTAL events in all of them (8 bytes
  *            each); older ones go first. TRUTH_EVENTS_MAX events of one request; the rest is
- * counted in n_lost. Threading: entries belong to one thread; the ring may be used by any.
+ *            counted in n_lost.
+ * Threading: entries belong to one thread; the ring may be used by any.
  */
 #ifndef SIM_TRUTH_H
 #define SIM_TRUTH_H

@@ -8,7 +8,7 @@
  *            there is no text. sim/speech.h renders them.
  * Blocks:    the output of an answer is a run of blocks: reasoning first, then text, a refusal or a
  *            tool call. STAGE_OPEN + block is sent before its first token, STAGE_CLOSE + block
- * after its last. A voice without a token event for a block says it as text.
+ *            after its last. A voice without a token event for a block says it as text.
  */
 #ifndef SIM_VOICE_H
 #define SIM_VOICE_H

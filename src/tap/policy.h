@@ -6,8 +6,8 @@
  * Role:      seam between gateway/ (knows bytes and HTTP) and policy/ (knows dialects). The path
  *            asks; policy answers from what it is given and keeps no reference to it.
  * Failing:   plan fails closed where it decides about access (a refusal), and open where it only
- * helps measuring; the filter fails open (bytes pass unchanged). Threading: one policy object per
- * worker; all calls on that worker's thread.
+ *            helps measuring; the filter fails open (bytes pass unchanged).
+ * Threading: one policy object per worker; all calls on that worker's thread.
  */
 #ifndef TAP_POLICY_H
 #define TAP_POLICY_H

@@ -10,7 +10,8 @@
  *            that began gets exactly one end; parts that did not happen are left out.
  *            response_body may come before sent (early answer).
  * Stamps:    struct stamp (base/clock.h) says where it came from; spans are valid during the call
- * only. Threading: all events of one exchange come on one thread.
+ *            only.
+ * Threading: all events of one exchange come on one thread.
  */
 #ifndef TAP_TAP_H
 #define TAP_TAP_H

@@ -11,13 +11,15 @@
  *            (it finds whole events waiting).
  * Rule:      at least BURST_MIN full bursts (the first may share its buffer with the head, the last
  *            is what was left), BURST_EVENTS_MIN output events each on average, of sizes that
- * differ by at most two events or 12 %, and two of three end inside an event. Cannot tell: a buffer
- * that the answer does not fill five times; one that fills in less than BURST_GAP_NS; one that is
- * flushed by time, or holds whole events only (it looks like an engine that sends several at once);
- * two buffers in a row from one. A path whose window is smaller than what the engine sends in a
- * round trip, and a sender that waits for full TCP segments (no TCP_NODELAY), hold bytes back just
- * so, and are reported: as a buffer of the window's or the segment's size. Memory:    fixed, below
- * 100 bytes; no allocation. Threading: one owner.
+ *            differ by at most two events or 12 %, and two of three end inside an event.
+ * Cannot tell: a buffer that the answer does not fill five times; one that fills in less than
+ *            BURST_GAP_NS; one that is flushed by time, or holds whole events only (it looks like
+ *            an engine that sends several at once); two buffers in a row from one. A path whose
+ *            window is smaller than what the engine sends in a round trip, and a sender that waits
+ *            for full TCP segments (no TCP_NODELAY), hold bytes back just so, and are reported: as
+ *            a buffer of the window's or the segment's size.
+ * Memory:    fixed, below 100 bytes; no allocation.
+ * Threading: one owner.
  */
 #ifndef TIMING_BURST_H
 #define TIMING_BURST_H

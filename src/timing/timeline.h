@@ -13,7 +13,7 @@
  *            each entry stands for `stride` arrivals.
  * Exactness: 1 us per entry, and no drift: offsets are rounded from the beginning, not from each
  *            other. The last arrival is always exact.
- * Threads:   one owner.
+ * Threading: one owner.
  */
 #ifndef TIMING_TIMELINE_H
 #define TIMING_TIMELINE_H

@@ -3,14 +3,15 @@
  * timing/timing.h - arrivals of one answer -> TTFT, gaps, TPOT, jitter, stalls.
  *
  * Role:      pure arithmetic on stamps, integers in ns. Definitions: docs/DEFINITIONS.md
- *            ("Stamps of one request", "Durations"). Reads no clock.
+ *            ("Stamps", "Durations"). Reads no clock.
  * Model:     an *arrival* is one read of the socket with its stamp; several output events of one
  *            read share it. Gaps exist between arrivals, never between events of one arrival.
  * Reasoning: hidden (only its count is known), opaque or summarised reasoning streams no tokens
  *            that events could be weighed with. The gaps up to the first answer are then kept in
  *            hidden_gaps: they count in jitter and stalls, and not in ITL.
  * Memory:    fixed size, no allocation. Gaps are kept in struct gaps (timing/gaps.h, <= 512 B
- * each). Threading: one owner.
+ *            each).
+ * Threading: one owner.
  */
 #ifndef TIMING_TIMING_H
 #define TIMING_TIMING_H

@@ -9,7 +9,8 @@
  *            object) is one element. Elements are not checked: a splitter counts brackets outside
  *            of strings, and whoever reads an element finds out what is wrong with it.
  * Limits:    an element of more than max_event_bytes is EVENT_TOO_LARGE, in its place, and reading
- *            goes on. Brackets nest as deep as they like. Threads: a reader belongs to one.
+ *            goes on. Brackets nest as deep as they like.
+ * Threading: a reader belongs to one.
  */
 #ifndef WIRE_JSONARRAY_H
 #define WIRE_JSONARRAY_H

@@ -6,7 +6,8 @@
  * Grammar:   lines end in LF; a CR before it and lines of white space only are dropped; a last line
  *            without LF counts as one. The content of a line is not looked at.
  * Limits:    a line of more than max_event_bytes is EVENT_TOO_LARGE, in its place, and reading goes
- *            on. Threads: a reader belongs to one.
+ *            on.
+ * Threading: a reader belongs to one.
  */
 #ifndef WIRE_NDJSON_H
 #define WIRE_NDJSON_H

@@ -15,8 +15,8 @@
  *            error body that a server pasted into its stream), at most LIMIT_STRAY_BYTES of them.
  * Limits:    an event whose name and data together exceed max_event_bytes is an error of that event
  *            only: it is reported once as EVENT_TOO_LARGE, in its place among the events (at its
- * empty line), counted as an event by the caller, and parsing goes on. Threading: a parser belongs
- * to one thread.
+ *            empty line), counted as an event by the caller, and parsing goes on.
+ * Threading: a parser belongs to one thread.
  */
 #ifndef WIRE_SSE_H
 #define WIRE_SSE_H
