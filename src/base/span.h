@@ -63,6 +63,12 @@ static inline bool span_starts_with(struct span s, struct span prefix)
     return s.n >= prefix.n && (prefix.n == 0 || memcmp(s.p, prefix.p, prefix.n) == 0);
 }
 
+static inline bool span_ends_with(struct span s, struct span suffix)
+{
+    return s.n >= suffix.n &&
+           (suffix.n == 0 || memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0);
+}
+
 /* ASCII case-insensitive comparison (header names, tokens). */
 bool span_eq_nocase_n(const char *a, const char *b, size_t n);
 static inline bool span_eq_nocase(struct span a, struct span b)

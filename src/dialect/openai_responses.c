@@ -220,11 +220,6 @@ static void take_member(struct json *j, enum key key, struct notes *n)
 
 #define PREFIX "response."
 
-static bool ends_with(struct span s, struct span suffix)
-{
-    return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
-}
-
 /* What a delta of that type carries: text has three names, tools have many. */
 static uint32_t kinds_of_delta(struct span type)
 {
@@ -298,7 +293,7 @@ static void judge_error(const struct notes *n, struct said *s)
 static void judge(const struct notes *n, struct said *s)
 {
     struct span word;
-    if (n->has_delta && ends_with(n->type, SPAN(".delta"))) {
+    if (n->has_delta && span_ends_with(n->type, SPAN(".delta"))) {
         s->kinds = kinds_of_delta(n->type);
         /* What the data says by itself, a like event says too. */
         s->text = n->delta;

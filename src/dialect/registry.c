@@ -140,11 +140,6 @@ static const struct route routes[] = {
     {SPAN_INIT("/metrics"), NULL, ENDPOINT_METRICS, false},
 };
 
-static bool ends_with(struct span s, struct span suffix)
-{
-    return s.n >= suffix.n && memcmp(s.p + s.n - suffix.n, suffix.p, suffix.n) == 0;
-}
-
 /* The path of a request target: no query, no scheme and authority, no slash at its end. */
 static struct span path_of(struct span target)
 {
@@ -179,8 +174,8 @@ const struct dialect_endpoint *dialect_endpoint(struct span method, struct span 
     struct span parent = without_last_segment(path);
     for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
         const struct route *r = &routes[i];
-        bool is_path =
-            ends_with(path, r->suffix) || (r->may_have_id && ends_with(parent, r->suffix));
+        bool is_path = span_ends_with(path, r->suffix) ||
+                       (r->may_have_id && span_ends_with(parent, r->suffix));
         if (is_path && is_method(r, method))
             return &endpoints[r->endpoint];
     }

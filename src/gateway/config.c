@@ -132,8 +132,8 @@ int gateway_upstream_parse(const char *name, const char *url, struct gateway_ups
     while (rest.n > 0 && rest.p[rest.n - 1] == '/')
         rest.n--;
     /* The requests bring "/v1" themselves. */
-    if (rest.n >= 3 && memcmp(rest.p + rest.n - 3, "/v1", 3) == 0)
-        rest.n -= 3;
+    if (span_ends_with(rest, SPAN("/v1")))
+        rest.n -= strlen("/v1");
     if (rest.n >= sizeof(u.prefix))
         return url_error(reterr, url, "the path is longer than 127 characters");
     span_copy(rest, u.prefix, sizeof(u.prefix));

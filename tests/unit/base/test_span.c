@@ -91,6 +91,11 @@ static void test_take_from_starts(void **state)
     assert_true(span_starts_with(s, SPAN("")));
     assert_false(span_starts_with(s, SPAN("cdefg")));
     assert_true(span_starts_with(null_span, SPAN("")));
+    assert_true(span_ends_with(s, SPAN("ef")));
+    assert_true(span_ends_with(s, SPAN("")));
+    assert_false(span_ends_with(s, SPAN("bcdef")));
+    assert_false(span_ends_with(s, SPAN("de")));
+    assert_true(span_ends_with(null_span, SPAN("")));
     assert_int_equal(span_cstr(NULL).n, 0);
     assert_span_equal("cstr", span_cstr("xy"), SPAN("xy"));
 }
