@@ -122,9 +122,7 @@ static void take_content(struct json *j, struct said *s)
     if (!json_next(j, &v))
         return;
     if (json_is_nonempty_string(&v)) {
-        s->kinds |= DIALECT_TEXT;
-        s->text = v.raw;
-        s->n_texts++;
+        said_output(s, DIALECT_TEXT, v.raw);
     } else if (v.type == JSON_ARRAY) {
         take_parts(j, content_part_kinds, &s->kinds);
     }
@@ -140,11 +138,8 @@ static void take_reasoning(struct json *j, struct said *s)
     struct json_value v;
     if (!json_next(j, &v))
         return;
-    if (json_is_nonempty_string(&v)) {
-        s->kinds |= DIALECT_REASONING;
-        s->text = v.raw;
-        s->n_texts++;
-    }
+    if (json_is_nonempty_string(&v))
+        said_output(s, DIALECT_REASONING, v.raw);
     if (v.type == JSON_ARRAY)
         (void)json_leave(j); /* the status is sticky */
     if (v.type != JSON_OBJECT)
@@ -155,25 +150,17 @@ static void take_reasoning(struct json *j, struct said *s)
 }
 
 /* Arguments are a string; some engines send the object itself. */
-static bool take_arguments(struct json *j, struct said *s)
+static void take_arguments(struct json *j, struct said *s)
 {
     struct json_value v;
-    struct span key;
     if (!json_next(j, &v))
-        return false;
-    if (v.type == JSON_ARRAY)
+        return;
+    if (v.type == JSON_STRING)
+        said_output(s, DIALECT_TOOL_ARGS, v.raw);
+    else if (v.type == JSON_OBJECT)
+        s->kinds |= take_is_truthy(j, &v) ? DIALECT_TOOL_ARGS : 0;
+    else if (v.type == JSON_ARRAY)
         (void)json_leave(j); /* the status is sticky */
-    if (json_is_nonempty_string(&v)) {
-        s->text = v.raw;
-        s->n_texts++;
-        return true;
-    }
-    if (v.type != JSON_OBJECT)
-        return false;
-    bool is_filled = json_key(j, &key);
-    if (is_filled)
-        (void)json_leave(j); /* the status is sticky */
-    return is_filled;
 }
 
 /* The object of a function or custom tool. */
@@ -189,7 +176,7 @@ static void take_function(struct json *j, struct said *s)
             break;
         case KEY_ARGUMENTS:
         case KEY_INPUT:
-            s->kinds |= take_arguments(j, s) ? DIALECT_TOOL_ARGS : 0;
+            take_arguments(j, s);
             break;
         default:
             (void)json_skip(j); /* the status is sticky */
