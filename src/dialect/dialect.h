@@ -22,8 +22,8 @@
 #include "wire/events.h"
 #include "wire/http1.h"
 
-/* Bits of token_event.kinds; numerically equal to enum output_kind of timing/timing.h, which the
- * unit test of observe/ asserts (dialect/ and timing/ do not know each other). */
+/* Bits of token_event.kinds; numerically equal to enum output_kind of timing/timing.h, which
+ * observe/reading.c asserts (dialect/ and timing/ do not know each other). */
 enum dialect_kind {
     DIALECT_TEXT = 1u << 0,
     DIALECT_REASONING = 1u << 1,
