@@ -13,7 +13,6 @@
 #include "dialect/anthropic.h"
 
 #include "base/attr.h"
-#include "base/jsonw.h"
 #include "dialect/inspect.h"
 #include "dialect/refusal.h"
 #include "dialect/said.h"
@@ -450,9 +449,7 @@ static int anthropic_refusal_body(enum dialect_refusal r, const char *message, s
     jsonw_cstr(&w, message ? message : refusal_code(r));
     jsonw_end_object(&w);
     jsonw_end_object(&w);
-    if (jsonw_error(&w) < 0)
-        buf_truncate(ret_body, n_before);
-    return jsonw_error(&w);
+    return refusal_end(&w, ret_body, n_before);
 }
 
 const struct dialect dialect_anthropic = {

@@ -14,7 +14,8 @@
  */
 #include "dialect/gemini.h"
 
-#include "base/jsonw.h"
+#include "dialect/inspect.h"
+#include "dialect/refusal.h"
 #include "dialect/said.h"
 
 /* --- parts --- */
@@ -369,21 +370,20 @@ static void take_generation_config(struct json *j, struct dialect_request *ret)
     }
 }
 
-static void take_request_member(struct json *j, enum key key, struct span window,
-                                struct dialect_request *ret)
+static void take_request_member(struct inspect_walk *w, enum key key)
 {
     switch (key) {
     case KEY_CONTENTS:
     case KEY_SYSTEM_INSTRUCTION:
     case KEY_SYSTEM_INSTRUCTION_SNAKE:
-        take_size(j, window.n, &ret->prompt_bytes);
+        inspect_take_prompt(w);
         break;
     case KEY_GENERATION_CONFIG:
     case KEY_GENERATION_CONFIG_SNAKE:
-        take_generation_config(j, ret);
+        take_generation_config(&w->json, w->request);
         break;
     default:
-        (void)json_skip(j); /* the status is sticky */
+        (void)json_skip(&w->json); /* the status is sticky */
         break;
     }
 }
@@ -391,27 +391,26 @@ static void take_request_member(struct json *j, enum key key, struct span window
 static void gemini_inspect(struct span target, struct span window, bool is_complete,
                            struct dialect_request *ret)
 {
-    struct json j;
+    struct inspect_walk w;
+    struct json *j = &w.json;
     struct span key;
     struct span member;
-    *ret = (struct dialect_request){.is_complete = is_complete, .max_tokens = -1, .n = 1};
+    inspect_begin(&w, window, is_complete, ret);
     read_target(target, ret);
     bool is_named = ret->model[0] != '\0';
-    json_init(&j, window);
-    if (!take_object(&j))
-        return;
-    while (json_key(&j, &key)) {
+    /* No inspect_member: model and stream of the body are not those of the other dialects. */
+    while (w.is_object && json_key(j, &key)) {
         enum key k = key_of(key);
         if (k == KEY_MODEL && !is_named) {
-            take_copy(&j, ret->model, sizeof(ret->model));
+            take_copy(j, ret->model, sizeof(ret->model));
         } else if (k != KEY_REQUEST) {
-            take_request_member(&j, k, window, ret);
-        } else if (take_object(&j)) {
-            while (json_key(&j, &member))
-                take_request_member(&j, key_of(member), window, ret);
+            take_request_member(&w, k);
+        } else if (take_object(j)) {
+            while (json_key(j, &member))
+                take_request_member(&w, key_of(member));
         }
     }
-    ret->is_json = is_complete ? json_is_done(&j) : json_status(&j) != JSON_ERROR;
+    inspect_end(&w);
 }
 
 /* --- refusals --- */
@@ -456,9 +455,7 @@ static int gemini_refusal_body(enum dialect_refusal r, const char *message, stru
     jsonw_cstr(&w, status_name(status));
     jsonw_end_object(&w);
     jsonw_end_object(&w);
-    if (jsonw_error(&w) < 0)
-        buf_truncate(ret_body, n_before);
-    return jsonw_error(&w);
+    return refusal_end(&w, ret_body, n_before);
 }
 
 const struct dialect dialect_gemini = {

@@ -11,7 +11,6 @@
  */
 #include "dialect/ollama.h"
 
-#include "base/jsonw.h"
 #include "dialect/inspect.h"
 #include "dialect/refusal.h"
 #include "dialect/said.h"
@@ -204,9 +203,7 @@ static int ollama_refusal_body(enum dialect_refusal r, const char *message, stru
     jsonw_key(&w, "error");
     jsonw_cstr(&w, message ? message : refusal_code(r));
     jsonw_end_object(&w);
-    if (jsonw_error(&w) < 0)
-        buf_truncate(ret_body, n_before);
-    return jsonw_error(&w);
+    return refusal_end(&w, ret_body, n_before);
 }
 
 const struct dialect dialect_ollama = {

@@ -4,7 +4,6 @@
  *
  * The edit touches nothing but the one value.
  */
-#include "base/jsonw.h"
 #include "dialect/inspect.h"
 #include "dialect/openai_common.h"
 #include "dialect/refusal.h"
@@ -194,7 +193,5 @@ int openai_refusal_body(enum dialect_refusal r, const char *message, struct buf 
     jsonw_cstr(&w, code);
     jsonw_end_object(&w);
     jsonw_end_object(&w);
-    if (jsonw_error(&w) < 0)
-        buf_truncate(ret_body, n_before);
-    return jsonw_error(&w);
+    return refusal_end(&w, ret_body, n_before);
 }

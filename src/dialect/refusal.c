@@ -32,3 +32,11 @@ const char *refusal_code(enum dialect_refusal r)
 {
     return refusals[refusal_known(r)].code;
 }
+
+int refusal_end(const struct jsonw *w, struct buf *body, size_t n_before)
+{
+    int r = jsonw_error(w);
+    if (r < 0)
+        buf_truncate(body, n_before);
+    return r;
+}

@@ -7,6 +7,7 @@
 #ifndef DIALECT_REFUSAL_H
 #define DIALECT_REFUSAL_H
 
+#include "base/jsonw.h"
 #include "dialect/dialect.h"
 
 /* r, or an internal error where r is none: an index into tables of REFUSAL_COUNT_. */
@@ -17,5 +18,8 @@ static inline enum dialect_refusal refusal_known(enum dialect_refusal r)
 
 /* One word for it, for dialects that tell one, and for want of a message. */
 const char *refusal_code(enum dialect_refusal r);
+
+/* What a refusal_body returns once all is written: 0, or -errno and body as it was (n_before). */
+int refusal_end(const struct jsonw *w, struct buf *body, size_t n_before) WARN_UNUSED;
 
 #endif
