@@ -247,28 +247,36 @@ static void stop_reading(struct tap *t, const char *reason, enum stat_id stat)
     observe_give_up(t, reason, stat);
 }
 
+/* What the reader of events returned; ev: with EVENT_WHOLE. */
+static void take_event(struct tap *t, enum event_status status, const struct event *ev, mono_t at)
+{
+    switch (status) {
+    case EVENT_WHOLE:
+        t->is_inside_event = false;
+        on_event(t, ev, at);
+        break;
+    case EVENT_TOO_LARGE:
+        if (!t->is_timing_off)
+            (void)timing_event(&t->timing, at, 0, false); /* no output: no step */
+        t->is_timing_off = true;
+        observe_give_up(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
+        break;
+    case EVENT_NO_MEMORY:
+        stop_reading(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
+        break;
+    case EVENT_MORE:
+        break;
+    }
+}
+
 static void read_events(struct tap *t, struct span bytes, mono_t at)
 {
+    enum event_status status = EVENT_WHOLE;
     struct event ev;
-    while (t->reading == READING_EVENTS) {
+    while (t->reading == READING_EVENTS && status != EVENT_MORE) {
         t->is_inside_event = t->is_inside_event || bytes.n > SEPARATOR_BYTES_MAX;
-        switch (events_next(&t->events, &bytes, &ev)) {
-        case EVENT_WHOLE:
-            t->is_inside_event = false;
-            on_event(t, &ev, at);
-            break;
-        case EVENT_TOO_LARGE:
-            if (!t->is_timing_off)
-                (void)timing_event(&t->timing, at, 0, false); /* no output: no step */
-            t->is_timing_off = true;
-            observe_give_up(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
-            break;
-        case EVENT_NO_MEMORY:
-            stop_reading(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
-            break;
-        case EVENT_MORE:
-            return;
-        }
+        status = events_next(&t->events, &bytes, &ev);
+        take_event(t, status, &ev, at);
     }
 }
 
@@ -358,8 +366,8 @@ void reading_end(struct tap *t, mono_t at)
 {
     struct event ev;
     t->rec.t_done = at;
-    if (t->reading == READING_EVENTS && events_finish(&t->events, &ev) == EVENT_WHOLE)
-        on_event(t, &ev, t->t_last_read); /* a last block that no empty line closed */
+    if (t->reading == READING_EVENTS) /* a last event that nothing closed */
+        take_event(t, events_finish(&t->events, &ev), &ev, t->t_last_read);
     if (t->reading == READING_EVENTS)
         dialect_read_stray(t->dialect, &t->answer, events_stray(&t->events));
     if (t->reading == READING_BODY && buf_len(&t->body) > 0)

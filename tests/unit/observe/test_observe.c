@@ -397,19 +397,25 @@ static void answers_in_an_unknown_coding_are_not_read(void **state)
     path_close(&p);
 }
 
+/* The beginning of an event, and more of it than is kept. */
+static void read_too_much(struct path *p, int64_t at)
+{
+    size_t n = LIMIT_EVENT_BYTES + 100;
+    char *big = malloc(n);
+    assert_non_null(big);
+    memset(big, 'x', n);
+    path_read(p, "data: ", at);
+    observe_tap.response_body(p->tap, span_of(big, n), stamp_us(p, at + 100));
+    free(big);
+}
+
 static void an_event_over_the_limit_stops_the_clock(void **state)
 {
     (void)state;
     struct path p;
     path_open_stream(&p, STREAM_BODY);
     path_read(&p, TEXT("a"), 1000);
-    path_read(&p, "data: ", 1100);
-    size_t n = LIMIT_EVENT_BYTES + 100;
-    char *big = malloc(n);
-    assert_non_null(big);
-    memset(big, 'x', n);
-    observe_tap.response_body(p.tap, span_of(big, n), stamp_us(&p, 1200));
-    free(big);
+    read_too_much(&p, 1100);
     path_read(&p, "\n\n", 1300);
     path_read(&p, TEXT("b"), 1400);
     path_read(&p, USAGE(1, 9) FINISH("stop") DONE, 1500);
@@ -422,6 +428,23 @@ static void an_event_over_the_limit_stops_the_clock(void **state)
     assert_int_equal(r->completion_tokens, 9);
     assert_int_equal(r->timing.tpot_status, TPOT_UNOBSERVED);
     assert_string_equal(r->finish_reason, "stop");
+    path_close(&p);
+}
+
+/* It may have held the last token. */
+static void a_last_event_over_the_limit_is_lost_too(void **state)
+{
+    (void)state;
+    struct path p;
+    path_open_stream(&p, STREAM_BODY);
+    path_read(&p, TEXT("a"), 1000);
+    path_read(&p, TEXT("b"), 1050);
+    path_read(&p, USAGE(1, 9) FINISH("stop"), 1060);
+    read_too_much(&p, 1100);
+    path_end(&p, 1300);
+    assert_string_equal(p.seen.record.unobserved, "too_large");
+    assert_int_equal(p.seen.record.outcome, OUTCOME_OK);
+    assert_int_equal(p.seen.record.timing.tpot_status, TPOT_UNOBSERVED);
     path_close(&p);
 }
 
@@ -790,6 +813,7 @@ int main(void)
         cmocka_unit_test(unknown_paths_are_measured_at_http_level),
         cmocka_unit_test(answers_in_an_unknown_coding_are_not_read),
         cmocka_unit_test(an_event_over_the_limit_stops_the_clock),
+        cmocka_unit_test(a_last_event_over_the_limit_is_lost_too),
         cmocka_unit_test(a_body_over_the_limit_is_not_read),
         cmocka_unit_test(nonsense_is_malformed),
         cmocka_unit_test(a_stray_event_is_no_reason_to_give_up),
