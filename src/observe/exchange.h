@@ -120,6 +120,16 @@ struct observer {
     mono_t heard[TAP_UPSTREAMS_MAX]; /* last sign of life; the worker's own, without lock */
 };
 
+static inline void observer_lock(struct observer *o)
+{
+    (void)pthread_mutex_lock(&o->lock); /* a plain mutex that was initialised: cannot fail */
+}
+
+static inline void observer_unlock(struct observer *o)
+{
+    (void)pthread_mutex_unlock(&o->lock); /* likewise */
+}
+
 /* reading.c: from the answer's head to its events. */
 void reading_reset(struct tap *t);
 void reading_head(struct tap *t, const struct http1_head *head, struct stamp at);

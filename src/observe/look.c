@@ -94,14 +94,14 @@ void look_around(struct observer *o, mono_t now,
         waiting[i].t_look = now;
         waiting[i].t_heard = o->heard[i];
     }
-    (void)pthread_mutex_lock(&o->lock); /* a plain mutex that was initialised: cannot fail */
+    observer_lock(o);
     memcpy(o->waiting, waiting, sizeof(o->waiting));
-    (void)pthread_mutex_unlock(&o->lock); /* likewise */
+    observer_unlock(o);
 }
 
 void look_waiting(struct observer *o, struct observe_waiting *ret, size_t n)
 {
-    (void)pthread_mutex_lock(&o->lock); /* as above */
+    observer_lock(o);
     memcpy(ret, o->waiting, n * sizeof(*ret));
-    (void)pthread_mutex_unlock(&o->lock); /* as above */
+    observer_unlock(o);
 }

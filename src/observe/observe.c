@@ -34,16 +34,6 @@ static void tap_give(struct observer *o, struct tap *t)
     o->n_spare++;
 }
 
-static void lock(struct observer *o)
-{
-    (void)pthread_mutex_lock(&o->lock); /* a plain mutex that we initialised: cannot fail */
-}
-
-static void unlock(struct observer *o)
-{
-    (void)pthread_mutex_unlock(&o->lock); /* likewise */
-}
-
 static void note_stamp(struct tap *t, struct stamp at)
 {
     t->n_kernel_stamps += at.is_kernel;
@@ -79,10 +69,10 @@ static struct tap *on_begin(void *watcher, const struct tap_begin *b)
                                      .endpoint = t->rec.endpoint,
                                      .upstream = t->rec.upstream,
                                      .request_id = t->rec.request_id};
-    lock(o);
+    observer_lock(o);
     list_push_back(&o->open, &t->link);
     o->n_open++;
-    unlock(o);
+    observer_unlock(o);
     return t;
 }
 
@@ -99,7 +89,7 @@ static void on_planned(struct tap *t, const struct tap_planned *p)
     r->t_routed = p->at;
     t->dialect = p->dialect;
     t->upstream = (uint16_t)(p->upstream_index % TAP_UPSTREAMS_MAX);
-    lock(t->observer);
+    observer_lock(t->observer);
     r->endpoint = p->endpoint ? p->endpoint : "";
     r->dialect = t->dialect ? t->dialect->name : "";
     (void)span_copy(span_cstr(p->upstream), r->upstream, sizeof(r->upstream));
@@ -114,7 +104,7 @@ static void on_planned(struct tap *t, const struct tap_planned *p)
     t->labels.endpoint = r->endpoint;
     t->labels.is_stream = r->is_stream;
     t->labels.is_generating = t->dialect && t->dialect->is_generating;
-    unlock(t->observer);
+    observer_unlock(t->observer);
     if (p->is_window_exceeded)
         r->flags |= RECORD_WINDOW_EXCEEDED;
     t->is_started = true;
@@ -413,10 +403,10 @@ static void fill_record(struct tap *t, const struct tap_finish *f)
 static void on_end(struct tap *t, const struct tap_finish *f)
 {
     struct observer *o = t->observer;
-    lock(o);
+    observer_lock(o);
     list_remove(&t->link);
     o->n_open--;
-    unlock(o);
+    observer_unlock(o);
     look_remember(t);
     look_clear(t);
     fill_record(t, f);

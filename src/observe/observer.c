@@ -73,11 +73,11 @@ static void copy_row(struct tap *t, struct observe_inflight *row)
 static size_t copy_rows(struct observer *o, struct observe_inflight *rows, size_t n)
 {
     size_t i = 0;
-    (void)pthread_mutex_lock(&o->lock); /* a plain mutex that was initialised: cannot fail */
+    observer_lock(o);
     for (struct list *l = o->open.next; l != &o->open && i < n; l = l->next)
         copy_row(CONTAINER_OF(l, struct tap, link), &rows[i++]);
     size_t n_open = o->n_open;
-    (void)pthread_mutex_unlock(&o->lock); /* likewise */
+    observer_unlock(o);
     return n_open;
 }
 
