@@ -19,6 +19,7 @@
 
 enum { ZSTD_WINDOW_LOG_MAX = 23, ZSTD_HEADER_BYTES_MAX = 18 };
 enum { GZIP_WINDOW_BITS = 15 + 16, ZLIB_WINDOW_BITS = 15 };
+enum { OUT_BYTES = 16 * 1024 };
 
 struct decoder {
     const struct decoder_ops *ops;
@@ -41,8 +42,6 @@ struct decoder_ops {
     void (*end)(struct decoder *d);
     enum decode_status (*step)(struct decoder *d, struct span *in, char *out, size_t *ret_n);
 };
-
-enum { OUT_BYTES = 16 * 1024 };
 
 enum coding coding_of(struct span content_encoding)
 {
@@ -67,6 +66,13 @@ enum coding coding_of(struct span content_encoding)
     return CODING_OTHER;
 }
 
+/* For zlib and brotli. */
+static void library_free(void *arg, void *p)
+{
+    (void)arg;
+    mem_free(p);
+}
+
 /* --- zlib: gzip and deflate --- */
 
 static void *zlib_alloc(void *arg, unsigned n, unsigned size)
@@ -75,15 +81,9 @@ static void *zlib_alloc(void *arg, unsigned n, unsigned size)
     return mem_alloc((size_t)n * size); /* both are small: zlib's own window and state */
 }
 
-static void zlib_free(void *arg, void *p)
-{
-    (void)arg;
-    mem_free(p);
-}
-
 static int zlib_begin(struct decoder *d, int window_bits)
 {
-    d->as.zlib = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free};
+    d->as.zlib = (z_stream){.zalloc = zlib_alloc, .zfree = library_free};
     return inflateInit2(&d->as.zlib, window_bits) == Z_OK ? 0 : -ENOMEM;
 }
 
@@ -174,7 +174,7 @@ static void *brotli_alloc(void *arg, size_t n)
 
 static int brotli_begin(struct decoder *d)
 {
-    d->as.brotli = BrotliDecoderCreateInstance(brotli_alloc, zlib_free, NULL);
+    d->as.brotli = BrotliDecoderCreateInstance(brotli_alloc, library_free, NULL);
     return d->as.brotli ? 0 : -ENOMEM;
 }
 
@@ -209,6 +209,7 @@ static enum decode_status brotli_step(struct decoder *d, struct span *in, char *
 
 /* --- zstd --- */
 
+/* libzstd allocates by itself: handing it an allocator is no part of its stable interface. */
 static int zstd_begin(struct decoder *d)
 {
     d->as.zstd = ZSTD_createDCtx();
