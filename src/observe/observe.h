@@ -4,12 +4,12 @@
  *
  * Role:      turns what the path tells into measurements and one record, and hands them to
  *            observe/sink.h the instant they exist.
- * Failing:   open. Content-coded answers, events over the limit, lack of memory: the exchange is
- *            marked unobserved{reason}; HTTP-level stamps, sizes and the outcome go on.
+ * Failing:   open. A coding that cannot be undone, events over the limit, lack of memory: the
+ *            exchange is marked unobserved{reason}; HTTP-level stamps, sizes and the outcome go on.
  * Memory:    one allocation per exchange (struct tap, about 7 KiB, from a free list of the
  *            observer), plus held partial events while a stream's events straddle reads, plus a
- *            copy of non-stream answers that arrive in several reads (LIMIT_ANSWER_BYTES).
- *            No allocation per streamed event.
+ *            copy of non-stream answers that arrive in several reads (LIMIT_ANSWER_BYTES), plus the
+ *            decoder of a content-coded answer (coding/coding.h). No allocation per streamed event.
  * Threading: one observer per worker.
  */
 #ifndef OBSERVE_OBSERVE_H

@@ -2,9 +2,9 @@
 /*
  * observe/reading.c - the answer of the current attempt: bytes -> events -> measurements.
  *
- * Invariants: nothing is allocated per streamed event (the SSE parser keeps only what straddles
- * two reads). After the end mark the answer is over, whatever else comes. When an event was lost
- * (too large) no time is taken any more, but usage, errors and the end mark still are.
+ * Invariants: nothing is allocated per streamed event (the reader of events keeps only what
+ * straddles two reads). After the end mark the answer is over, whatever else comes. When an event
+ * was lost (too large) no time is taken any more, but usage, errors and the end mark still are.
  */
 #include "base/limits.h"
 #include "observe/exchange.h"
