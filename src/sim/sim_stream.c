@@ -57,7 +57,7 @@ static bool wants_usage(const struct sim_answer *a)
 /* --- phases that send the events of a stage --- */
 
 static const struct phase_row {
-    enum stage stage;
+    enum voice_stage stage;
     enum truth_kind kind;
     bool is_per_choice;
 } phase_rows[] = {

@@ -146,7 +146,7 @@ static int form_write(struct speech *s, struct form form, struct buf *out);
 /* The only event of a stage, or nothing. */
 static int stage_write(struct speech *s, int stage, struct buf *out)
 {
-    const struct voice_stage *st = &s->_stages[stage];
+    const struct voice_events *st = &s->_stages[stage];
 
     return st->n > 0 ? form_write(s, st->forms[0], out) : 0;
 }
@@ -294,7 +294,7 @@ int speech_refuse(const struct voice_forms *forms, int status, const char *messa
 /* What <usage> is where none is told: literal text, if anything. */
 static struct span no_usage(const struct speech *s, bool may_tell_usage)
 {
-    const struct voice_stage *st = &s->_stages[STAGE_NO_USAGE];
+    const struct voice_events *st = &s->_stages[STAGE_NO_USAGE];
 
     if (st->n == 0 || (s->voice->is_usage_asked && !may_tell_usage))
         return SPAN("");

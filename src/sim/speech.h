@@ -45,13 +45,13 @@ struct speech {
     const struct voice *voice;
     /* set by the owner before an event */
     int64_t choice;
-    bool has_usage;   /* this event tells it, where its template can */
-    enum stage times; /* STAGE_TIMES_*: told with usage; STAGE_PREFIX: never */
+    bool has_usage;         /* this event tells it, where its template can */
+    enum voice_stage times; /* STAGE_TIMES_*: told with usage; STAGE_PREFIX: never */
     struct speech_range reasoning, answer, args; /* for whole texts; args is a part of answer */
     enum voice_block block;                      /* kind of the answer, for whole answers */
     /* private */
     const struct voice_forms *_forms;
-    const struct voice_stage *_stages;
+    const struct voice_events *_stages;
     const struct words *_words;
     struct buf *_scratch;
     struct speech_usage _usage;

@@ -39,7 +39,7 @@ const char *voice_error_type(const struct voice *v, int status)
 
 /* --- reading the tables --- */
 
-static int stage_read(struct forms *f, const char *text, bool is_crlf, struct voice_stage *ret)
+static int stage_read(struct forms *f, const char *text, bool is_crlf, struct voice_events *ret)
 {
     struct span left = span_cstr(text);
 
@@ -68,9 +68,9 @@ int voices_new(struct voices **ret)
         struct voice_forms *of = &v->of[i];
 
         *of = (struct voice_forms){.voice = list[i], .forms = &v->_forms};
-        for (int stage = 0; stage < 2 * STAGE_COUNT_ && r == 0; stage++) {
-            bool is_crlf = stage >= STAGE_COUNT_;
-            int s = stage % STAGE_COUNT_;
+        for (int stage = 0; stage < 2 * VOICE_STAGE_COUNT_ && r == 0; stage++) {
+            bool is_crlf = stage >= VOICE_STAGE_COUNT_;
+            int s = stage % VOICE_STAGE_COUNT_;
             r = stage_read(&v->_forms, list[i]->stages[s], is_crlf, &of->stages[is_crlf][s]);
         }
     }

@@ -2,7 +2,7 @@
 /*
  * sim/voice.h - how each API says what the simulated engine has to say: one table per dialect.
  *
- * Role:      the phases of an answer (sim/sim_answer.c) know no dialect; they ask for the events of
+ * Role:      the phases of an answer (sim/sim_stream.c) know no dialect; they ask for the events of
  *            a stage. A voice has a template (sim/form.h) for each; where an API has several events
  *            in a place, they stand in one text with VOICE_NEXT between them; where it has none,
  *            there is no text. sim/speech.h renders them.
@@ -20,7 +20,7 @@
 
 enum voice_block { BLOCK_REASONING, BLOCK_TEXT, BLOCK_REFUSAL, BLOCK_CALL, BLOCK_COUNT_ };
 
-enum stage {
+enum voice_stage {
     STAGE_PREFIX, /* rendered once per answer, for <prefix> */
     /* a stream, in order */
     STAGE_COMMENT,
@@ -50,7 +50,7 @@ enum stage {
     STAGE_NO_USAGE,    /* <usage> where none is told, and <no_usage> */
     STAGE_TIMES_VLLM,  /* <times> */
     STAGE_TIMES_LLAMACPP,
-    STAGE_COUNT_,
+    VOICE_STAGE_COUNT_, /* STAGE_COUNT_ is that of record/record.h */
 };
 
 /* Why an answer ends; a voice without a word for the last two says stop or length. */
@@ -77,7 +77,7 @@ struct voice {
     const char *reasons[REASON_COUNT_]; /* <reason> */
     const char *whys[REASON_COUNT_];    /* <why> */
     const struct voice_error *errors;   /* ended by status 0 */
-    const char *stages[STAGE_COUNT_];
+    const char *stages[VOICE_STAGE_COUNT_];
 };
 
 enum voice_id {
@@ -107,7 +107,7 @@ extern const struct voice voice_openai_chat, voice_openai_completions, voice_ope
 
 enum { VOICE_EVENTS_MAX = 4 }; /* of one stage */
 
-struct voice_stage {
+struct voice_events {
     int n;
     struct form forms[VOICE_EVENTS_MAX];
 };
@@ -115,7 +115,7 @@ struct voice_stage {
 struct voice_forms {
     const struct voice *voice;
     const struct forms *forms;
-    struct voice_stage stages[2][STAGE_COUNT_]; /* [is_crlf] */
+    struct voice_events stages[2][VOICE_STAGE_COUNT_]; /* [is_crlf] */
 };
 
 struct voices {

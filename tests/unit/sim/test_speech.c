@@ -114,19 +114,19 @@ static void test_all_stages(void **state)
 {
     (void)state;
     for (int voice = 0; voice < VOICE_COUNT_; voice++) {
-        for (int stage = 0; stage < 4 * STAGE_COUNT_; stage++) {
-            bool is_crlf = stage / STAGE_COUNT_ % 2;
+        for (int stage = 0; stage < 4 * VOICE_STAGE_COUNT_; stage++) {
+            bool is_crlf = stage / VOICE_STAGE_COUNT_ % 2;
             struct speech *s = speech((enum voice_id)voice, is_crlf);
-            int n = speech_n_events(s, stage % STAGE_COUNT_);
+            int n = speech_n_events(s, stage % VOICE_STAGE_COUNT_);
 
-            s->has_usage = stage >= 2 * STAGE_COUNT_;
+            s->has_usage = stage >= 2 * VOICE_STAGE_COUNT_;
             s->times = STAGE_TIMES_VLLM;
-            for (int i = 0; i < n && is_event_stage(stage % STAGE_COUNT_); i++) {
+            for (int i = 0; i < n && is_event_stage(stage % VOICE_STAGE_COUNT_); i++) {
                 char name[80];
                 struct chunk c;
                 (void)snprintf(name, sizeof(name), "%s stage %d event %d", s->voice->name, stage,
                                i);
-                assert_row(name, speech_event(s, stage % STAGE_COUNT_, i, &c) == 0);
+                assert_row(name, speech_event(s, stage % VOICE_STAGE_COUNT_, i, &c) == 0);
                 assert_row(name, c.n > 0 && c.n <= CHUNK_PARTS_MAX);
                 assert_event(name, s->voice, joined(&c));
                 assert_row(name, !is_crlf || !strstr(joined(&c).p, "\n\n"));
