@@ -5,7 +5,6 @@
  */
 #include "harness.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +13,6 @@
 #include "base/mem.h"
 #include "dialect/anthropic.h"
 #include "guard.h"
-#include "memfail.h"
 #include "split.h"
 #include "wire/events.h"
 
@@ -807,27 +805,6 @@ static void refusals_have_the_form(void **state)
         assert_string_equal(a.error, types[i]);
         buf_done(&b);
     }
-    struct buf small;
-    buf_init(&small, 10);
-    assert_int_equal(dialect_anthropic.refusal_body(REFUSAL_INTERNAL, "x", &small), -EMSGSIZE);
-    assert_int_equal(buf_len(&small), 0);
-    buf_done(&small);
-}
-
-static int try_refusal(void *ctx)
-{
-    (void)ctx;
-    struct buf b;
-    buf_init(&b, 4096);
-    int r = dialect_anthropic.refusal_body(REFUSAL_INTERNAL, NULL, &b);
-    buf_done(&b);
-    return r;
-}
-
-static void refusal_without_memory(void **state)
-{
-    (void)state;
-    assert_true(memfail_each(try_refusal, NULL) > 0);
 }
 
 int main(void)
@@ -851,7 +828,6 @@ int main(void)
         cmocka_unit_test(requests),
         cmocka_unit_test(cut_windows_keep_what_is_known),
         cmocka_unit_test(refusals_have_the_form),
-        cmocka_unit_test(refusal_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

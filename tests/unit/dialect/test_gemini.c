@@ -4,7 +4,6 @@
  */
 #include "harness.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,7 +11,6 @@
 #include "base/mem.h"
 #include "dialect/gemini.h"
 #include "guard.h"
-#include "memfail.h"
 
 enum {
     TEXT = DIALECT_TEXT,
@@ -489,27 +487,6 @@ static void refusals_have_the_form(void **state)
         assert_true(a.has_error && a.error[0] >= 'A' && a.error[0] <= 'Z');
         buf_done(&b);
     }
-    struct buf small;
-    buf_init(&small, 10);
-    assert_int_equal(dialect_gemini.refusal_body(REFUSAL_INTERNAL, "x", &small), -EMSGSIZE);
-    assert_int_equal(buf_len(&small), 0);
-    buf_done(&small);
-}
-
-static int try_refusal(void *ctx)
-{
-    (void)ctx;
-    struct buf b;
-    buf_init(&b, 4096);
-    int r = dialect_gemini.refusal_body(REFUSAL_INTERNAL, NULL, &b);
-    buf_done(&b);
-    return r;
-}
-
-static void refusal_without_memory(void **state)
-{
-    (void)state;
-    assert_true(memfail_each(try_refusal, NULL) > 0);
 }
 
 int main(void)
@@ -529,7 +506,6 @@ int main(void)
         cmocka_unit_test(reads_what_is_asked),
         cmocka_unit_test(cut_windows_keep_what_is_known),
         cmocka_unit_test(refusals_have_the_form),
-        cmocka_unit_test(refusal_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,12 @@
  */
 #include "harness.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/attr.h"
 #include "base/mem.h"
 #include "dialect/ollama.h"
 #include "guard.h"
-#include "memfail.h"
 
 enum {
     TEXT = DIALECT_TEXT,
@@ -359,28 +357,6 @@ static void refusals_have_the_form(void **state)
         assert_true(span_eq(buf_span(&b), SPAN("{\"error\":\"say \\\"no\\\"\"}")));
         buf_done(&b);
     }
-    struct buf small;
-    buf_init(&small, 10);
-    assert_int_equal(dialect_ollama.refusal_body(REFUSAL_INTERNAL, "too long for it", &small),
-                     -EMSGSIZE);
-    assert_int_equal(buf_len(&small), 0);
-    buf_done(&small);
-}
-
-static int try_refusal(void *ctx)
-{
-    (void)ctx;
-    struct buf b;
-    buf_init(&b, 4096);
-    int r = dialect_ollama.refusal_body(REFUSAL_INTERNAL, NULL, &b);
-    buf_done(&b);
-    return r;
-}
-
-static void refusal_without_memory(void **state)
-{
-    (void)state;
-    assert_true(memfail_each(try_refusal, NULL) > 0);
 }
 
 int main(void)
@@ -398,7 +374,6 @@ int main(void)
         cmocka_unit_test(reads_what_is_asked),
         cmocka_unit_test(cut_windows_keep_what_is_known),
         cmocka_unit_test(refusals_have_the_form),
-        cmocka_unit_test(refusal_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,14 +4,12 @@
  */
 #include "harness.h"
 
-#include <errno.h>
 #include <string.h>
 
 #include "base/attr.h"
 #include "base/limits.h"
 #include "dialect/openai_common.h"
 #include "guard.h"
-#include "memfail.h"
 
 static struct dialect_request inspect(const char *body)
 {
@@ -219,27 +217,6 @@ static void refusals_have_the_form(void **state)
         buf_done(&b);
     }
     assert_int_equal(dialect_refusal_status(REFUSAL_TOO_MANY), 429);
-    struct buf small;
-    buf_init(&small, 10);
-    assert_int_equal(openai_refusal_body(REFUSAL_INTERNAL, "x", &small), -EMSGSIZE);
-    assert_int_equal(buf_len(&small), 0);
-    buf_done(&small);
-}
-
-static int try_refusal(void *ctx)
-{
-    (void)ctx;
-    struct buf b;
-    buf_init(&b, 4096);
-    int r = openai_refusal_body(REFUSAL_INTERNAL, NULL, &b);
-    buf_done(&b);
-    return r;
-}
-
-static void refusal_without_memory(void **state)
-{
-    (void)state;
-    assert_true(memfail_each(try_refusal, NULL) > 0);
 }
 
 int main(void)
@@ -253,7 +230,6 @@ int main(void)
         cmocka_unit_test(edits_touch_one_value),
         cmocka_unit_test(embeddings_never_stream),
         cmocka_unit_test(refusals_have_the_form),
-        cmocka_unit_test(refusal_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,6 @@
  */
 #include "harness.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dialect/registry: paths with and without prefixes, methods, ids; the tables are whole.
+ * dialect/registry: paths with and without prefixes, methods, ids; the tables are whole. What holds
+ * for the refusals of every dialect.
  */
 #include "harness.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "base/attr.h"
 #include "dialect/dialect.h"
+#include "memfail.h"
 
 static const struct {
     const char *method;
@@ -103,11 +106,45 @@ static void tables_are_whole(void **state)
     assert_null(dialect_by_name(SPAN("")));
 }
 
+static void refusals_that_do_not_fit_leave_nothing(void **state)
+{
+    (void)state;
+    const struct dialect *d;
+    for (size_t i = 0; (d = dialect_at(i)) != NULL; i++) {
+        struct buf b;
+        buf_init(&b, 10);
+        assert_int_equal(buf_append(&b, SPAN("before")), 0);
+        assert_row(d->name, d->refusal_body(REFUSAL_INTERNAL, "x", &b) == -EMSGSIZE);
+        assert_span_equal(d->name, buf_span(&b), SPAN("before"));
+        buf_done(&b);
+    }
+}
+
+static int try_refusal(void *ctx)
+{
+    const struct dialect *const *d = ctx;
+    struct buf b;
+    buf_init(&b, 4096);
+    int r = (*d)->refusal_body(REFUSAL_INTERNAL, NULL, &b);
+    buf_done(&b);
+    return r;
+}
+
+static void refusals_without_memory(void **state)
+{
+    (void)state;
+    const struct dialect *d;
+    for (size_t i = 0; (d = dialect_at(i)) != NULL; i++)
+        assert_row(d->name, memfail_each(try_refusal, &d) > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(routes_match_from_the_end),
         cmocka_unit_test(tables_are_whole),
+        cmocka_unit_test(refusals_that_do_not_fit_leave_nothing),
+        cmocka_unit_test(refusals_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
