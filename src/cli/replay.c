@@ -188,24 +188,35 @@ static void on_event(struct replay *r, const struct event *ev)
     (void)timing_event(&r->timing, (mono_t){r->n_events}, said.kinds, false); /* no gaps here */
 }
 
+/* What the reader of events returned; ev: with EVENT_WHOLE. */
+static int take_event(struct replay *r, enum event_status status, const struct event *ev)
+{
+    switch (status) {
+    case EVENT_WHOLE:
+        on_event(r, ev);
+        break;
+    case EVENT_TOO_LARGE:
+        r->n_events++;
+        r->n_too_large++;
+        break;
+    case EVENT_NO_MEMORY:
+        return -ENOMEM;
+    case EVENT_MORE:
+        break;
+    }
+    return 0;
+}
+
 static int feed(struct replay *r, struct span bytes)
 {
     struct event ev;
-    for (;;) {
-        switch (events_next(&r->events, &bytes, &ev)) {
-        case EVENT_WHOLE:
-            on_event(r, &ev);
-            break;
-        case EVENT_TOO_LARGE:
-            r->n_events++;
-            r->n_too_large++;
-            break;
-        case EVENT_NO_MEMORY:
-            return -ENOMEM;
-        case EVENT_MORE:
-            return 0;
-        }
-    }
+    enum event_status status;
+    int error;
+    do {
+        status = events_next(&r->events, &bytes, &ev);
+        error = take_event(r, status, &ev);
+    } while (error == 0 && status != EVENT_MORE);
+    return error;
 }
 
 /* Feeds the body in the reads that the lines of `reads` name. */
@@ -262,8 +273,8 @@ static int replay_body(struct replay *r, struct span body, struct span reads, co
     struct event ev;
     events_init(&r->events, framing_of(r->dialect, body), LIMIT_EVENT_BYTES);
     int error = name ? feed_reads(r, body, reads, name) : feed(r, body);
-    if (error == 0 && events_finish(&r->events, &ev) == EVENT_WHOLE)
-        on_event(r, &ev); /* a last block that no empty line closed */
+    if (error == 0) /* a last event that nothing closed */
+        error = take_event(r, events_finish(&r->events, &ev), &ev);
     dialect_read_stray(r->dialect, &r->answer, events_stray(&r->events));
     if (error == -ENOMEM)
         (void)fprintf(stderr, "inferometer replay: out of memory\n");

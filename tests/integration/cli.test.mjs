@@ -151,6 +151,13 @@ test('replay of a recording: the same whatever the reads', async (t) => {
   assert.equal(tools.first_any, 0);
   assert.equal(tools.first_text, null);
   assert.ok(tools.first_tool_args > 0);
+
+  const tooLarge = `data: ${'x'.repeat(4 * 1024 * 1024 + 1)}`; // whether something closes it or not
+  for (const end of ['\n\n', '']) {
+    writeFileSync(file, textEvents[1] + tooLarge + end);
+    const lossy = await replay(file);
+    assert.deepEqual([lossy.events, lossy.too_large_events], [2, 1]);
+  }
 });
 
 test('load --json: parses, and its figures are those of the records', async (t) => {
