@@ -244,6 +244,7 @@ static void stop_reading(struct tap *t, const char *reason, enum stat_id stat)
     buf_done(&t->body);
     t->reading = READING_NOTHING;
     t->is_followed = false;
+    t->is_timing_off = true; /* its silence from here on is ours, not the engine's */
     observe_give_up(t, reason, stat);
 }
 

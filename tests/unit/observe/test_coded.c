@@ -278,6 +278,39 @@ static void good_and_then_garbage(void **state)
     }
 }
 
+static void on_stalled(void *ctx, struct exchange *x, int64_t silent_ns)
+{
+    (void)x;
+    (void)silent_ns;
+    ++*(int *)ctx;
+}
+
+/* Whether it goes on cannot be said any more, so nothing may be cut for it. */
+static void what_is_not_read_any_more_is_not_stalled(void **state)
+{
+    (void)state;
+    enum { S = 1000000 };
+    for (int as = 0; as < ENCODINGS; as++) {
+        struct path p;
+        struct encoder e;
+        int n_stalled = 0;
+        encoder_init(&e, (enum encoding)as, 5);
+        open_coded(&p, "text/event-stream", e.as);
+        path_read_bytes(&p, encode(&e, SPAN(TEXT("a") TEXT("b")), ENCODE_FLUSH), 600);
+        path_read(&p, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 700);
+        for (int i = 1; i <= 5; i++) {
+            path_read(&p, "more", i * S);
+            look_around(p.observer, us(i * S + 10), on_stalled, &n_stalled);
+        }
+        assert_int_equal(n_stalled, 0);
+        assert_int_equal(stat_sum(STAT_STREAMS_STALLED), 0);
+        path_end(&p, 6 * S);
+        assert_false(has_flag(&p, RECORD_STALLED));
+        path_close(&p);
+        encoder_done(&e);
+    }
+}
+
 /* A bomb of comments, and one that would be a whole answer. */
 static void bombs_are_not_read(void **state)
 {
@@ -378,6 +411,7 @@ int main(void)
         cmocka_unit_test(what_is_wrong_behind_the_end_mark),
         cmocka_unit_test(garbage_is_not_read),
         cmocka_unit_test(good_and_then_garbage),
+        cmocka_unit_test(what_is_not_read_any_more_is_not_stalled),
         cmocka_unit_test(bombs_are_not_read),
         cmocka_unit_test(memory_goes_back_when_reading_ends),
         cmocka_unit_test(without_memory_it_is_not_read),
