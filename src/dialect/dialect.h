@@ -64,9 +64,15 @@ static inline int64_t usage_first_told(int64_t a, int64_t b)
 }
 /* What u tells replaces what was told before, field by field: never a sum. */
 void usage_fold(struct usage *into, const struct usage *u);
+/* More than any request can have: a mistake, and no sum of what is below it overflows. */
+#define USAGE_MAX (INT64_C(1) << 32)
+static inline bool usage_is_count(int64_t v)
+{
+    return v >= 0 && v <= USAGE_MAX;
+}
 static inline bool usage_is_set(const struct usage *u)
 {
-    return u->prompt >= 0 || u->completion >= 0;
+    return usage_is_count(u->prompt) || usage_is_count(u->completion);
 }
 
 /* The same counts after dialect_normalise; -1 = unknown. */
@@ -218,10 +224,10 @@ bool dialect_is_stream(const struct dialect *d, struct span media_type, bool is_
 
 /*
  * Normalised tokens by definitions ("Tokens"): prompt includes cached and cache writes, completion
- * includes reasoning. What cannot be right (negative; cached or cache writes above prompt) becomes
- * unknown and is reported in *ret_is_anomalous. An engine that counts reasoning beside completion
- * (reasoning > completion, or total = prompt + completion + reasoning) has it added; that is an
- * anomaly only where its own total contradicts.
+ * includes reasoning. What cannot be right (negative; above USAGE_MAX; cached or writes above
+ * prompt) becomes unknown and is reported in *ret_is_anomalous. An engine that counts reasoning
+ * beside completion (reasoning > completion, or total = prompt + completion + reasoning) has it
+ * added; that is an anomaly only where its own total contradicts.
  */
 struct dialect_tokens dialect_normalise(const struct dialect *d, const struct usage *raw,
                                         bool *ret_is_anomalous);

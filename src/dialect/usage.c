@@ -40,10 +40,10 @@ void usage_fold_times(struct engine_times *into, const struct engine_times *t)
     fold_time(&into->total_ns, t->total_ns);
 }
 
-/* A reported count, or -1; a negative one was reported and cannot be right. */
+/* A reported count, or -1; one that is negative or too large was reported and cannot be right. */
 static int64_t known(int64_t v, bool *is_anomalous)
 {
-    if (v >= 0)
+    if (usage_is_count(v))
         return v;
     *is_anomalous = *is_anomalous || v != USAGE_UNTOLD;
     return -1;
@@ -81,7 +81,9 @@ static bool is_reasoning_beside(const struct dialect_tokens *t, int64_t total, b
 
 int64_t usage_generated(const struct dialect *d, const struct usage *raw)
 {
-    if (raw->completion < 0)
+    if (!usage_is_count(raw->completion))
+        return -1;
+    if (d->is_reasoning_beside_completion && raw->reasoning > USAGE_MAX)
         return -1;
     return d->is_reasoning_beside_completion ? sum(raw->completion, sum_known(raw->reasoning, 0))
                                              : raw->completion;

@@ -211,7 +211,10 @@ static void estimate_usage(struct tap *t)
     double ratio = estimates_get(&t->observer->estimates, r->model_requested);
     if (ratio < 0.0)
         return;
-    r->completion_tokens = (int64_t)llround(ratio * (double)t->timing.n_output_events);
+    double n_tokens = ratio * (double)t->timing.n_output_events;
+    if (n_tokens > (double)USAGE_MAX)
+        return;
+    r->completion_tokens = (int64_t)llround(n_tokens);
     r->usage_source = USAGE_SOURCE_ESTIMATED;
     r->flags |= RECORD_ESTIMATED;
 }

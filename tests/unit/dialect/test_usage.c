@@ -129,10 +129,15 @@ static void normalised(void **state)
          false},
         {"reasoning above, total says no", {28, 9, 0, NO, 61, 37, NO}, {28, 70, 0, -1, 61}, true},
         {"reasoning within", {10, 50, NO, NO, 50, 60, NO}, {10, 50, -1, -1, 50}, false},
-        {"too large to add",
-         {10, INT64_MAX, NO, NO, INT64_MAX, NO, NO},
-         {10, INT64_MAX, -1, -1, INT64_MAX},
+        {"too large",
+         {INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, INT64_MAX, NO, NO},
+         {-1, -1, -1, -1, -1},
+         true},
+        {"as large as can be",
+         {USAGE_MAX, USAGE_MAX, NO, NO, NO, NO, NO},
+         {USAGE_MAX, USAGE_MAX, -1, -1, -1},
          false},
+        {"one more", {10, USAGE_MAX + 1, NO, NO, NO, NO, NO}, {10, -1, -1, -1, -1}, true},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         bool is_anomalous = !rows[i].is_anomalous;
@@ -159,6 +164,7 @@ static void is_set_by_either_count(void **state)
     assert_true(usage_is_set(&(struct usage){0, NO, NO, NO, NO, NO, NO}));
     assert_true(usage_is_set(&(struct usage){NO, 1, NO, NO, NO, NO, NO}));
     assert_false(usage_is_set(&(struct usage){-1, NO, NO, NO, NO, NO, NO}));
+    assert_false(usage_is_set(&(struct usage){INT64_MAX, INT64_MAX, NO, NO, NO, NO, NO}));
 }
 
 int main(void)

@@ -65,6 +65,34 @@ static void tokens_without_output_are_of_the_next_event(void **state)
     path_close(&p);
 }
 
+/* No request has them; ITL would get as many samples, and estimates a ratio of their size. */
+static void counts_that_cannot_be(void **state)
+{
+    (void)state;
+    struct path p;
+    path_open_stream(&p, STREAM_BODY);
+    path_read(&p, COUNTED("a", 1), 10000);
+    path_read(&p, COUNTED("b", 9223372036854775807), 20000); /* as if it told none */
+    path_read(&p, COUNTED("c", 3), 30000);
+    path_read(&p, LAST(9223372036854775807) DONE, 30010);
+    path_end(&p, 30100);
+    assert_int_equal(p.seen.n_itl, 1);
+    assert_itl(&p.seen, 0, 10000, 2);
+    assert_int_equal(p.seen.record.completion_tokens, -1);
+    assert_int_equal(p.seen.record.prompt_tokens, 7);
+    assert_int_equal(p.seen.record.raw_completion_tokens, INT64_MAX);
+    assert_true(has_flag(&p, RECORD_USAGE_ANOMALY));
+    assert_int_equal(p.seen.record.timing.tpot_status, TPOT_NO_USAGE);
+
+    path_stream(&p, STREAM_BODY); /* cut: no estimate comes of it */
+    path_read(&p, TEXT("a") TEXT("b"), 10000);
+    path_end(&p, 20000);
+    assert_int_equal(p.seen.record.outcome, OUTCOME_TRUNCATED);
+    assert_int_equal(p.seen.record.usage_source, USAGE_SOURCE_NONE);
+    assert_int_equal(p.seen.record.completion_tokens, -1);
+    path_close(&p);
+}
+
 static void counts_that_go_back_or_stop(void **state)
 {
     (void)state;
@@ -217,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_per_event_are_itls_weights),
         cmocka_unit_test(tokens_without_output_are_of_the_next_event),
+        cmocka_unit_test(counts_that_cannot_be),
         cmocka_unit_test(counts_that_go_back_or_stop),
         cmocka_unit_test(counts_of_an_earlier_attempt_are_forgotten),
         cmocka_unit_test(engines_tell_their_times),
