@@ -253,7 +253,7 @@ static void fill_tokens(struct tap *t)
     }
     if (usage_is_set(&usage))
         r->usage_source = USAGE_SOURCE_ENGINE;
-    if (usage.completion < 0)
+    if (tokens.completion < 0)
         estimate_usage(t);
 }
 

@@ -372,6 +372,29 @@ static void a_call_alone_has_a_first_token(void **state)
     path_close(&p);
 }
 
+/* Gemini leaves out a completion of 0: what was thought is all there is, and needs no estimate. */
+static void thoughts_alone_are_not_estimated(void **state)
+{
+    (void)state;
+    struct path p;
+    ask_gemini(&p, STREAM_TARGET, "application/json");
+    path_read(&p, "[" SAID("a") "," FINISHED "]", 600);
+    path_end(&p, 900);
+    path_begin(&p, &path_post);
+    path_plan_at(&p, "gemini", STREAM_TARGET, "{\"contents\":[]}");
+    path_attempt(&p, 150);
+    path_head(&p, 200, "application/json", 500);
+    path_read(&p,
+              "[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"t\",\"thought\":true}]}}],"
+              "\"usageMetadata\":{\"promptTokenCount\":9,\"thoughtsTokenCount\":30,"
+              "\"totalTokenCount\":39}}",
+              600);
+    path_end_as(&p, TAP_END_UPSTREAM_CUT, TAP_REASON_NONE, 900);
+    assert_tokens(&p.seen.record, 9, 30);
+    assert_false(has_flag(&p, RECORD_ESTIMATED));
+    path_close(&p);
+}
+
 static void whole_answers(void **state)
 {
     (void)state;
@@ -445,6 +468,7 @@ int main(void)
         cmocka_unit_test(outcomes_of_streams),
         cmocka_unit_test(an_array_streams),
         cmocka_unit_test(a_call_alone_has_a_first_token),
+        cmocka_unit_test(thoughts_alone_are_not_estimated),
         cmocka_unit_test(whole_answers),
         cmocka_unit_test(http_errors),
     };
