@@ -137,6 +137,8 @@ void reading_body(struct tap *t, struct span bytes, struct stamp at);
 void reading_paused(struct tap *t, mono_t at);
 void reading_resumed(struct tap *t, mono_t at);
 void reading_end(struct tap *t, mono_t at);
+/* What stood between the events so far; to be called when no more of them will come. */
+void reading_read_stray(struct tap *t);
 void reading_free(struct tap *t);
 
 /* look.c */

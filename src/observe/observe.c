@@ -412,6 +412,7 @@ static void on_end(struct tap *t, const struct tap_finish *f)
     observer_unlock(o);
     look_remember(t);
     look_clear(t);
+    reading_read_stray(t); /* an answer that was cut */
     fill_record(t, f);
     o->ops->done(o->sink, &t->labels, &t->rec, t->is_started);
     reading_free(t);

@@ -225,6 +225,12 @@ static void time_event(struct tap *t, const struct token_event *said, mono_t at)
     tell(t, &step);
 }
 
+void reading_read_stray(struct tap *t)
+{
+    if (t->reading == READING_EVENTS)
+        dialect_read_stray(t->dialect, &t->answer, events_stray(&t->events));
+}
+
 static void on_event(struct tap *t, const struct event *ev, mono_t at)
 {
     struct token_event said;
@@ -232,6 +238,7 @@ static void on_event(struct tap *t, const struct event *ev, mono_t at)
     if (!t->is_timing_off)
         time_event(t, &said, at);
     if (said.is_end) {
+        reading_read_stray(t);
         t->rec.t_end_event = mono_max(at, t->timing.t_last_event);
         t->t_awaited = MONO_NONE;
         t->reading = READING_DONE;
@@ -369,8 +376,7 @@ void reading_end(struct tap *t, mono_t at)
     t->rec.t_done = at;
     if (t->reading == READING_EVENTS) /* a last event that nothing closed */
         take_event(t, events_finish(&t->events, &ev), &ev, t->t_last_read);
-    if (t->reading == READING_EVENTS)
-        dialect_read_stray(t->dialect, &t->answer, events_stray(&t->events));
+    reading_read_stray(t);
     if (t->reading == READING_BODY && buf_len(&t->body) > 0)
         t->dialect->answer(&t->answer, buf_span(&t->body));
     if (t->reading == READING_EVENTS && t->dialect->is_ended(&t->answer))
