@@ -22,9 +22,6 @@ _Static_assert((int)DIALECT_REASONING_SUMMARY == (int)OUTPUT_REASONING_SUMMARY, 
 
 #define LENGTH_UNKNOWN UINT64_MAX
 
-/* Behind an event or between two of them; more is the beginning of the next one. */
-enum { SEPARATOR_BYTES_MAX = 8 };
-
 void observe_give_up(struct tap *t, const char *reason, enum stat_id stat)
 {
     if (t->rec.unobserved[0] != '\0')
@@ -260,7 +257,6 @@ static void take_event(struct tap *t, enum event_status status, const struct eve
 {
     switch (status) {
     case EVENT_WHOLE:
-        t->is_inside_event = false;
         on_event(t, ev, at);
         break;
     case EVENT_TOO_LARGE:
@@ -282,10 +278,10 @@ static void read_events(struct tap *t, struct span bytes, mono_t at)
     enum event_status status = EVENT_WHOLE;
     struct event ev;
     while (t->reading == READING_EVENTS && status != EVENT_MORE) {
-        t->is_inside_event = t->is_inside_event || bytes.n > SEPARATOR_BYTES_MAX;
         status = events_next(&t->events, &bytes, &ev);
         take_event(t, status, &ev, at);
     }
+    t->is_inside_event = status == EVENT_MORE && !events_is_between(&t->events);
 }
 
 /* --- whole bodies --- */

@@ -43,6 +43,15 @@ enum event_status events_finish(struct events *e, struct event *ret)
     return jsonarray_finish(&e->_of.array, ret);
 }
 
+bool events_is_between(const struct events *e)
+{
+    if (e->framing == FRAMING_SSE)
+        return sse_is_between_events(&e->_of.sse);
+    if (e->framing == FRAMING_NDJSON)
+        return held_is_empty(&e->_of.ndjson._held);
+    return !e->_of.array._is_in_element;
+}
+
 struct span events_stray(const struct events *e)
 {
     return e->framing == FRAMING_SSE ? sse_stray(&e->_of.sse) : (struct span){0};

@@ -42,6 +42,9 @@ enum event_status events_next(struct events *e, struct span *in, struct event *r
 /* End of the stream: delivers a last event that nothing closed, else EVENT_MORE. */
 enum event_status events_finish(struct events *e, struct event *ret);
 
+/* Nothing of an unfinished event was seen. */
+bool events_is_between(const struct events *e);
+
 /* What stood in an event stream without being part of it, see sse_stray. Whole after events_finish,
  * valid until events_done; empty where a framing has no such thing. */
 struct span events_stray(const struct events *e);

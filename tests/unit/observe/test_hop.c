@@ -78,10 +78,12 @@ static void a_buffered_stream_that_broke(void **state)
     path_close(&p);
 }
 
+/* Steps of several tokens, with or without a comment behind them. */
 static void whole_events_are_no_buffer(void **state)
 {
     (void)state;
-    for (int n = 1; n <= 12; n++) {
+    for (int i_row = 0; i_row < 2 * 12; i_row++) {
+        int n = 1 + i_row / 2;
         struct path p;
         int64_t at = 1000;
         path_open_stream(&p, STREAM_BODY);
@@ -89,6 +91,8 @@ static void whole_events_are_no_buffer(void **state)
             char text[4096] = "";
             for (int k = 0; k < n; k++)
                 strcat(text, TEXT("abc"));
+            if (i_row % 2 == 1)
+                strcat(text, ": the step took 100 ms\n\n");
             path_read(&p, text, at);
         }
         path_read(&p, FINISH("stop") DONE, at);

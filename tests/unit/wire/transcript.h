@@ -71,6 +71,7 @@ static inline void transcript_end(void *ctx, const char *how)
         transcript_note(&t->got, status, &e);
     }
     assert_row(row, events_finish(&t->events, &e) == EVENT_MORE);
+    assert_row(row, events_is_between(&t->events));
     assert_row(row, events_n_comments(&t->events) == 0);
     assert_span_equal(row, buf_span(&t->got), t->want);
     buf_done(&t->got);
