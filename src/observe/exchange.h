@@ -61,6 +61,7 @@ struct tap {
     mono_t pause_from, pause_to;
     uint64_t length_left; /* of a body with Content-Length, else UINT64_MAX */
     mono_t t_last_read;
+    mono_t t_unread;      /* part of an event, or one that is no JSON: it may have been output */
     mono_t t_unforwarded; /* stamp of the last read if it brought output, until it was forwarded */
     struct decoder *decoder; /* of a content-coded answer that is still read */
     int64_t n_tokens_told;   /* generated, as told by the last output event that did */

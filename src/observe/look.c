@@ -40,7 +40,7 @@ mono_t look_stalled_since(const struct tap *t, mono_t now)
     if (!is_late(t, now) || !t->is_started || !t->labels.is_generating || t->is_timing_off)
         return MONO_NONE;
     /* The time of a pause is the client's; it is over, else the stream would not be late. */
-    mono_t since = mono_max(t->timing.t_last_token, t->pause_to);
+    mono_t since = mono_max(mono_max(t->timing.t_last_token, t->t_unread), t->pause_to);
     return mono_diff(now, since) > timing_stall_after_ns(&t->timing) ? since : MONO_NONE;
 }
 
@@ -48,7 +48,7 @@ mono_t look_stalled_since(const struct tap *t, mono_t now)
 static mono_t note_stall(struct tap *t, mono_t now)
 {
     int64_t shown_ns = atomic_load_explicit(&t->shown_stalled_since_ns, memory_order_relaxed);
-    if (shown_ns != 0 && shown_ns >= t->timing.t_last_token.ns)
+    if (shown_ns != 0 && shown_ns >= mono_max(t->timing.t_last_token, t->t_unread).ns)
         return (mono_t){shown_ns}; /* as at the last look: nothing has come since */
     mono_t since = look_stalled_since(t, now);
     if (!mono_is_set(since)) {

@@ -52,7 +52,7 @@ void reading_reset(struct tap *t)
     t->is_inside_event = false;
     t->is_paused = false;
     t->pause_from = t->pause_to = MONO_NONE;
-    t->t_awaited = t->t_body = MONO_NONE;
+    t->t_awaited = t->t_body = t->t_unread = MONO_NONE;
     t->length_left = LENGTH_UNKNOWN;
     t->t_last_read = MONO_NONE;
     t->t_unforwarded = MONO_NONE;
@@ -231,7 +231,10 @@ void reading_read_stray(struct tap *t)
 static void on_event(struct tap *t, const struct event *ev, mono_t at)
 {
     struct token_event said;
+    uint32_t n_bad_json = t->answer.n_bad_json;
     t->dialect->event(&t->answer, ev->name, ev->data, &said);
+    if (t->answer.n_bad_json != n_bad_json && ev->data.n > 0)
+        t->t_unread = at;
     if (!t->is_timing_off)
         time_event(t, &said, at);
     if (said.is_end) {
@@ -282,6 +285,8 @@ static void read_events(struct tap *t, struct span bytes, mono_t at)
         take_event(t, status, &ev, at);
     }
     t->is_inside_event = status == EVENT_MORE && !events_is_between(&t->events);
+    if (t->is_inside_event)
+        t->t_unread = at;
 }
 
 /* --- whole bodies --- */

@@ -107,6 +107,56 @@ static void a_stall_comes_and_goes(void **state)
     path_close(&p);
 }
 
+#define BEGINS "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\""
+
+/* An image or a long call may take its time on the wire: its bytes are no silence. */
+static void an_event_that_is_still_coming(void **state)
+{
+    struct path p;
+    (void)state;
+    path_open_stream(&p, STREAM_BODY);
+    int64_t last = some_tokens(&p, MS, 20 * MS);
+    path_read(&p, BEGINS, last + 500 * MS);
+    for (int i = 2; i <= 10; i++) {
+        path_read(&p, "more of it", last + i * 500 * MS);
+        assert_int_equal(look(&p, last + i * 500 * MS + 400 * MS).n, 0);
+    }
+    last += 5 * S;
+    struct stalls s = look(&p, last + 1200 * MS);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.silent_ns, 1200 * NS_PER_MS);
+    path_read(&p, "and more", last + 1500 * MS);
+    assert_int_equal(look(&p, last + 2 * S).n, 0);
+    path_read(&p, "\"}}]}\n\n", last + 2 * S);
+    path_read(&p, ": a comment\n\n", last + 3 * S);
+    s = look(&p, last + 4 * S);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.silent_ns, 2 * NS_PER_S);
+    leave(&p, last + 5 * S);
+    path_close(&p);
+}
+
+/* What is not understood may be output; an empty event is a sign of life at best. */
+static void events_that_cannot_be_read(void **state)
+{
+    struct path p;
+    (void)state;
+    path_open_stream(&p, STREAM_BODY);
+    int64_t last = some_tokens(&p, MS, 20 * MS);
+    for (int i = 1; i <= 10; i++) {
+        path_read(&p, EVENT("{\"choices\":[{\"delta\":{\"content\":\"a\"},\"logprobs\":NaN}]}"),
+                  last + i * 500 * MS);
+        assert_int_equal(look(&p, last + i * 500 * MS + 400 * MS).n, 0);
+    }
+    last += 5 * S;
+    path_read(&p, "data:\n\n", last + 500 * MS);
+    struct stalls s = look(&p, last + 1200 * MS);
+    assert_int_equal(s.n, 1);
+    assert_int_equal(s.silent_ns, 1200 * NS_PER_MS);
+    leave(&p, last + 5 * S);
+    path_close(&p);
+}
+
 static void slow_streams_may_take_ten_gaps(void **state)
 {
     struct path p;
@@ -385,6 +435,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_stall_comes_and_goes),
+        cmocka_unit_test(an_event_that_is_still_coming),
+        cmocka_unit_test(events_that_cannot_be_read),
         cmocka_unit_test(slow_streams_may_take_ten_gaps),
         cmocka_unit_test(what_is_not_stalled),
         cmocka_unit_test(a_client_that_does_not_read),
