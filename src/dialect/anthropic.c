@@ -369,11 +369,7 @@ static bool anthropic_parse(struct span name, struct span data, struct said *ret
 static void anthropic_event(struct dialect_answer *a, struct span name, struct span data,
                             struct token_event *ret)
 {
-    bool has_done_marker = a->has_done_marker;
-    bool has_message_stop = a->has_end_mark;
     said_event(a, name, data, anthropic_parse, ret);
-    if (a->has_done_marker && !has_done_marker)
-        a->has_end_mark = has_message_stop; /* "[DONE]", which some send behind it, replaces none */
 }
 
 static void anthropic_answer(struct dialect_answer *a, struct span body)

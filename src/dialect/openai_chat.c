@@ -280,7 +280,7 @@ static bool chat_parse(struct span name, struct span data, struct said *ret)
 static void chat_event(struct dialect_answer *a, struct span name, struct span data,
                        struct token_event *ret)
 {
-    said_event(a, name, data, chat_parse, ret);
+    openai_event(a, name, data, chat_parse, ret);
 }
 
 const struct dialect dialect_openai_chat = {

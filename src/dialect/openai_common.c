@@ -307,6 +307,13 @@ static bool answer_parse(struct span name, struct span data, struct said *ret)
     return openai_parse(data, NULL, ret);
 }
 
+void openai_event(struct dialect_answer *a, struct span name, struct span data, said_parse *parse,
+                  struct token_event *ret)
+{
+    said_event(a, name, data, parse, ret);
+    a->has_end_mark = a->has_end_mark || a->has_done_marker;
+}
+
 void openai_answer(struct dialect_answer *a, struct span body)
 {
     said_answer(a, body, answer_parse);

@@ -33,6 +33,9 @@ void openai_take_details(struct json *j, struct openai_details *ret);
 
 /* Ops that they share. */
 void openai_answer(struct dialect_answer *a, struct span body);
+/* said_event, where "[DONE]" is the end mark. */
+void openai_event(struct dialect_answer *a, struct span name, struct span data, said_parse *parse,
+                  struct token_event *ret);
 void openai_inspect(struct span target, struct span window, bool is_complete,
                     struct dialect_request *ret);
 bool openai_add_include_usage(struct span window, const struct dialect_request *req,

@@ -35,7 +35,7 @@ static bool completions_parse(struct span name, struct span data, struct said *r
 static void completions_event(struct dialect_answer *a, struct span name, struct span data,
                               struct token_event *ret)
 {
-    said_event(a, name, data, completions_parse, ret);
+    openai_event(a, name, data, completions_parse, ret);
 }
 
 const struct dialect dialect_openai_completions = {
@@ -69,7 +69,7 @@ static bool embeddings_parse(struct span name, struct span data, struct said *re
 static void embeddings_event(struct dialect_answer *a, struct span name, struct span data,
                              struct token_event *ret)
 {
-    said_event(a, name, data, embeddings_parse, ret);
+    openai_event(a, name, data, embeddings_parse, ret);
 }
 
 const struct dialect dialect_openai_embeddings = {

@@ -193,7 +193,7 @@ void said_event(struct dialect_answer *a, struct span name, struct span data, sa
         return;
     if (span_eq(data, SPAN("[DONE]"))) {
         *ret = (struct token_event){.is_end = true};
-        a->has_done_marker = a->has_end_mark = true;
+        a->has_done_marker = true;
         return;
     }
     said_init(&s);

@@ -60,8 +60,9 @@ void said_take_error(struct said *s, struct json *j);
 
 /*
  * The event and answer ops of a dialect, over its walk through the members of one JSON object:
- * false when data is no JSON object. name: of the SSE event, may be empty. "[DONE]" is an end mark
- * whoever sends it; an event named "error" is one, whatever it holds.
+ * false when data is no JSON object. name: of the SSE event, may be empty. "[DONE]" ends what is
+ * read, whoever sends it (has_done_marker), and is an end mark where the dialect says so; an event
+ * named "error" is one, whatever it holds.
  */
 typedef bool said_parse(struct span name, struct span data, struct said *ret);
 void said_event(struct dialect_answer *a, struct span name, struct span data, said_parse *parse,

@@ -121,7 +121,6 @@ static void done_is_the_end(void **state)
         {"{\"done_reason\":\"stop\"}", 0, false, ""},
         {"{\"done\":\"true\"}", 0, false, ""},
         {"{\"done\":1}", 0, false, ""},
-        {"[DONE]", 0, true, ""},
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct dialect_answer a;
@@ -132,6 +131,11 @@ static void done_is_the_end(void **state)
         assert_row(rows[i].data, dialect_ollama.is_ended(&a) == rows[i].is_end);
         assert_row(rows[i].data, strcmp(a.finish, rows[i].finish) == 0);
     }
+    /* what another API ends with stops the reading, and is no end of this one's */
+    struct dialect_answer a;
+    dialect_answer_init(&a);
+    assert_true(line_of(&a, "[DONE]").is_end);
+    assert_true(a.has_done_marker && !dialect_ollama.is_ended(&a));
 }
 
 /* A stream is not ended by an error, and a new line with other times does not hide the text. */

@@ -274,6 +274,7 @@ static void a_done_marker_behind_the_end_changes_nothing(void **state)
     a = fresh();
     (void)event_of(&a, "", "[DONE]");
     assert_false(d->is_ended(&a));
+    assert_true(a.has_done_marker && !a.has_end_mark); /* how the connection ends decides */
 }
 
 static void errors_in_every_form(void **state)
