@@ -36,6 +36,8 @@
 #define LIMIT_DECODED_BYTES      (256 * MIB)
 #define LIMIT_DECODED_RATIO      200
 #define LIMIT_DECODED_FREE_BYTES (1 * MIB)
+/* Decoded from one read: what a worker may spend on it while others wait. */
+#define LIMIT_DECODED_READ_BYTES (2 * MIB)
 /* An error body pasted into an event stream; the longest seen has some 500 bytes. */
 #define LIMIT_STRAY_BYTES (16 * KIB)
 /* A partial event held back while our own usage chunk may still have to be removed. */

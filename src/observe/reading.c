@@ -321,9 +321,15 @@ static void read_bytes(struct tap *t, struct span bytes)
     }
 }
 
+/* What one read may cost is bounded: others of this worker wait meanwhile. */
 static void on_decoded(void *arg, struct span bytes)
 {
-    read_bytes(arg, bytes);
+    struct tap *t = arg;
+    t->n_decoded_of_read += bytes.n;
+    if (t->n_decoded_of_read <= LIMIT_DECODED_READ_BYTES)
+        read_bytes(t, bytes);
+    else if (t->reading == READING_EVENTS || t->reading == READING_BODY)
+        stop_reading(t, "too_large", STAT_UNOBSERVED_TOO_LARGE);
 }
 
 static void read_coded(struct tap *t, struct span bytes)
@@ -355,8 +361,10 @@ void reading_body(struct tap *t, struct span bytes, struct stamp at)
         return;
     if (!mono_is_set(t->rec.t_first_byte))
         t->rec.t_first_byte = at.at;
-    if (at.at.ns != t->t_last_read.ns) /* a read may come in several parts (chunks) */
+    if (at.at.ns != t->t_last_read.ns) { /* a read may come in several parts (chunks) */
         t->t_unforwarded = MONO_NONE;
+        t->n_decoded_of_read = 0;
+    }
     t->t_last_read = at.at;
     if (t->length_left != LENGTH_UNKNOWN)
         t->length_left -= bytes.n < t->length_left ? bytes.n : t->length_left;

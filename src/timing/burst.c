@@ -72,6 +72,8 @@ uint32_t burst_buffer_bytes(const struct burst *b)
     if (UINT64_C(3) * b->_n_cut < UINT64_C(2) * b->_n_full)
         return 0;
     uint64_t mean = b->_sum_bytes / b->_n_full;
+    if (mean < BURST_BYTES_MIN)
+        return 0;
     uint64_t event_bytes = b->_sum_bytes / b->_sum_events;
     uint64_t spread = mean * SPREAD_PERCENT / 100;
     if (spread < 2 * event_bytes)

@@ -30,7 +30,7 @@
 #include "base/clock.h"
 
 #define BURST_GAP_NS (2 * NS_PER_MS)
-enum { BURST_MIN = 3, BURST_EVENTS_MIN = 4 };
+enum { BURST_MIN = 3, BURST_EVENTS_MIN = 4, BURST_BYTES_MIN = 512 }; /* no buffer is smaller */
 
 struct burst {
     /* The burst under way. */

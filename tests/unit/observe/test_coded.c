@@ -334,6 +334,38 @@ static void bombs_are_not_read(void **state)
     free(bytes);
 }
 
+/* No bomb, but more in one read than others may have to wait for; in two reads it is fine. */
+static void one_read_brings_so_much_only(void **state)
+{
+    (void)state;
+    enum { HALF = LIMIT_DECODED_READ_BYTES / 2 + 16 * KIB };
+    char *comments = malloc(HALF);
+    assert_non_null(comments);
+    struct rng rng;
+    rng_seed(&rng, 1);
+    for (size_t i = 0; i < HALF; i++) /* random, lest it is a bomb */
+        comments[i] = i % 64 == 63 ? '\n' : i % 64 == 0 ? ':' : (char)('a' + rng_below(&rng, 26));
+    for (int as = 0; as < ENCODINGS; as++) {
+        for (int n_reads = 1; n_reads <= 2; n_reads++) {
+            struct path p;
+            struct encoder e;
+            int64_t before = stat_sum(STAT_UNOBSERVED_TOO_LARGE);
+            encoder_init(&e, (enum encoding)as, 5);
+            open_coded(&p, "text/event-stream", e.as);
+            for (int i = 0; i < 2; i++)
+                path_read_bytes(&p, encode(&e, span_of(comments, HALF), ENCODE_FLUSH),
+                                n_reads == 1 ? 600 : 600 + i * 10);
+            path_read_bytes(&p, encode(&e, SPAN(TEXT("a") DONE), ENCODE_END), 700);
+            path_end(&p, 800);
+            assert_int_equal(stat_sum(STAT_UNOBSERVED_TOO_LARGE) - before, n_reads == 1);
+            assert_int_equal(p.seen.record.n_output_events, n_reads == 2);
+            path_close(&p);
+            encoder_done(&e);
+        }
+    }
+    free(comments);
+}
+
 /* Windows are large, and streams are long: what is not read any more holds none. */
 static void memory_goes_back_when_reading_ends(void **state)
 {
@@ -413,6 +445,7 @@ int main(void)
         cmocka_unit_test(good_and_then_garbage),
         cmocka_unit_test(what_is_not_read_any_more_is_not_stalled),
         cmocka_unit_test(bombs_are_not_read),
+        cmocka_unit_test(one_read_brings_so_much_only),
         cmocka_unit_test(memory_goes_back_when_reading_ends),
         cmocka_unit_test(without_memory_it_is_not_read),
     };

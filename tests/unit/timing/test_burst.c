@@ -148,6 +148,21 @@ static void a_buffer_of_another_size_is_told_as_it_is(void **state)
 }
 
 /* The first and the last are no full ones. */
+/* Tiny events cut anywhere: nobody buffers so little. */
+static void nothing_below_any_buffer(void **state)
+{
+    struct burst b;
+    (void)state;
+    burst_init(&b);
+    for (int i = 0; i < 40; i++)
+        burst_add(&b, (mono_t){(1 + i) * 20 * NS_PER_MS}, 400 + (uint64_t)(i % 3), 5, true);
+    assert_int_equal(burst_buffer_bytes(&b), 0);
+    burst_init(&b);
+    for (int i = 0; i < 40; i++) /* the same at a size that somebody may buffer */
+        burst_add(&b, (mono_t){(1 + i) * 20 * NS_PER_MS}, 1000 + (uint64_t)(i % 3), 5, true);
+    assert_int_equal(burst_buffer_bytes(&b), 1024);
+}
+
 static void too_few_bursts(void **state)
 {
     (void)state;
@@ -323,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(buffers_of_usual_sizes),
         cmocka_unit_test(a_buffer_of_another_size_is_told_as_it_is),
+        cmocka_unit_test(nothing_below_any_buffer),
         cmocka_unit_test(too_few_bursts),
         cmocka_unit_test(an_even_stream),
         cmocka_unit_test(engines_that_send_several_at_once),
