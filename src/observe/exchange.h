@@ -65,7 +65,7 @@ struct tap {
     mono_t t_unforwarded; /* stamp of the last read if it brought output, until it was forwarded */
     struct decoder *decoder; /* of a content-coded answer that is still read */
     uint64_t n_decoded_of_read;
-    int64_t n_tokens_told;   /* generated, as told by the last output event that did */
+    int64_t n_tokens_told; /* generated, as told by the last output event that did */
     struct events events;
     struct buf body;
     bool has_told_first_token; /* once per exchange, whatever the attempts */
