@@ -302,12 +302,63 @@ static inline unsigned slot_of(struct span key)
     return (sum + last * BY_LAST) % N_SLOTS;
 }
 
+static inline uint64_t load8(const char *p)
+{
+    uint64_t v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline uint32_t load4(const char *p)
+{
+    uint32_t v;
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+/* Names are short: comparing them in place, in words that may overlap, takes less than a call. */
+static inline bool is_same(const char *a, const char *b, size_t n)
+{
+    if (n >= 8) {
+        for (size_t i = 0; i + 8 < n; i += 8) {
+            if (load8(a + i) != load8(b + i))
+                return false;
+        }
+        return load8(a + n - 8) == load8(b + n - 8);
+    }
+    if (n >= 4)
+        return load4(a) == load4(b) && load4(a + n - 4) == load4(b + n - 4);
+    return n > 0 && a[0] == b[0] && a[n / 2] == b[n / 2] && a[n - 1] == b[n - 1];
+}
+
+/* Whether one of the 8 bytes is a backslash. */
+static inline bool is_backslash_in(uint64_t word)
+{
+    uint64_t x = word ^ UINT64_C(0x5c5c5c5c5c5c5c5c);
+    return ((x - UINT64_C(0x0101010101010101)) & ~x & UINT64_C(0x8080808080808080)) != 0;
+}
+
+static inline bool has_backslash(struct span s)
+{
+    if (s.n >= 8) {
+        for (size_t i = 0; i + 8 < s.n; i += 8) {
+            if (is_backslash_in(load8(s.p + i)))
+                return true;
+        }
+        return is_backslash_in(load8(s.p + s.n - 8));
+    }
+    bool is_found = false;
+    for (size_t i = 0; i < s.n; i++)
+        is_found = is_found || s.p[i] == '\\';
+    return is_found;
+}
+
 static inline enum key find(struct span key)
 {
     if (key.n == 0)
         return KEY_OTHER;
     uint8_t at = slots[slot_of(key)];
-    if (names[at].n != key.n || memcmp(names[at].text, key.p, key.n) != 0)
+    if (names[at].n != key.n || !is_same(names[at].text, key.p, key.n))
         return KEY_OTHER;
     return (enum key)at;
 }
@@ -316,7 +367,7 @@ static inline enum key find(struct span key)
  * its buffer would cost every look-up a stack check. */
 static __attribute__((noinline)) enum key find_escaped(struct span raw)
 {
-    if (raw.n == 0 || !memchr(raw.p, '\\', raw.n))
+    if (raw.n == 0 || !has_backslash(raw))
         return KEY_OTHER;
     char text[KEY_BYTES + 2]; /* one more than any name, so that a longer one is not cut to fit */
     size_t n = json_unescape(raw, text, sizeof(text));
