@@ -33,6 +33,7 @@ struct flight {
     bool is_coded;     /* gzip or the like, which was not asked for: it cannot be read */
     bool is_ended;     /* the dialect's end mark came: outcome and t_end are final */
     bool is_too_large; /* the body was not kept whole */
+    bool has_lost_event;
 };
 
 /* --- end --- */
@@ -52,7 +53,7 @@ static enum outcome outcome_of_answer(const struct flight *f)
 
     if (f->result.status >= 400)
         return OUTCOME_HTTP_ERROR;
-    if (f->result.status < 200 || f->result.status >= 300 || f->is_coded)
+    if (f->result.status < 200 || f->result.status >= 300 || f->is_coded || f->has_lost_event)
         return OUTCOME_BAD_RESPONSE;
     if (f->answer.has_error)
         return OUTCOME_STREAM_ERROR;
@@ -179,7 +180,11 @@ static void flight_events(struct flight *f, struct span bytes, struct stamp at)
     while ((status = sse_next(&f->sse, &bytes, &e)) > 0) {
         if (status == EVENT_WHOLE)
             flight_event(f, &e, at);
+        else
+            f->has_lost_event = true;
     }
+    if (status < 0)
+        f->has_lost_event = true;
 }
 
 static void on_body(struct http_client *c, struct span bytes, struct stamp at)

@@ -10,6 +10,7 @@ import { quantile } from './lib/prometheus.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import { DONE, textEvents, toolEvents, USAGE } from './lib/streams.mjs';
 import test from './lib/test.mjs';
+import { startUpstream } from './lib/upstream.mjs';
 import { SANITIZED, waitFor } from './lib/wait.mjs';
 
 const COMMANDS = ['serve', 'demo', 'config', 'sim', 'load', 'replay', 'docs'];
@@ -209,6 +210,21 @@ function childrenOf(pid) {
     }
   }).map(Number);
 }
+
+test('load takes an answer of which it lost an event for none', async (t) => {
+  const event = (text) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`;
+  const upstream = await startUpstream(t, async (x) => {
+    await x.complete;
+    x.stream().chunk(event('a')).chunk(event('b'.repeat(5 << 20))).chunk(event('c'))
+      .chunk('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n').endChunks();
+  });
+  const { code, stdout } = await run(['load', '--url', `${upstream.url}/v1/chat/completions`,
+    '--concurrency', '1', '--requests', '1', '--json']);
+  const report = JSON.parse(stdout);
+  assert.equal(code, 1);
+  assert.equal(report.failed, 1);
+  assert.deepEqual(report.errors, { bad_response: 1 });
+});
 
 test('demo: addresses, a table, and no child left behind', async (t) => {
   const demo = start(t, ['demo', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']);
