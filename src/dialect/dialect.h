@@ -141,6 +141,7 @@ struct dialect_answer {
     bool has_error;                /* error event or object */
     char error[DIALECT_ERROR_MAX]; /* its type or code, never its text */
     uint32_t n_bad_json;           /* events (or bodies) that were no JSON object */
+    uint32_t n_bad_objects;        /* of these, events that began like one */
     struct shape shape;            /* of the text events of this answer */
 };
 

@@ -199,6 +199,7 @@ void said_event(struct dialect_answer *a, struct span name, struct span data, sa
     said_init(&s);
     if (!parse(name, data, &s)) {
         a->n_bad_json++;
+        a->n_bad_objects += data.n > 0 && data.p[0] == '{';
         ret->is_error = is_error_name && data.n > 0;
         if (ret->is_error)
             fold_error(a, (struct span){0});

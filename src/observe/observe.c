@@ -348,13 +348,15 @@ static void fill_timeline(struct tap *t, mono_t now)
         r->flags |= RECORD_TIMELINE_THINNED;
 }
 
-/* What was followed but never made sense is not measured either. */
+/* What was followed but made no sense, or mostly none, is not measured either. */
 static void check_malformed(struct tap *t)
 {
     if (!t->is_followed || t->answer.n_bad_json == 0 || t->rec.upstream_status >= 300)
         return;
-    bool is_stream = t->rec.is_stream;
-    if (!is_stream || t->answer.n_bad_json >= t->timing.n_events)
+    const struct dialect_answer *a = &t->answer;
+    uint32_t n_read = t->timing.n_events -
+                      (a->n_bad_json < t->timing.n_events ? a->n_bad_json : t->timing.n_events);
+    if (!t->rec.is_stream || n_read == 0 || a->n_bad_objects > n_read)
         observe_give_up(t, "malformed", STAT_UNOBSERVED_MALFORMED);
 }
 

@@ -121,6 +121,7 @@ static void cut_events_leave_nothing(void **state)
         dialect_answer_init(&a);
         before = a;
         before.n_bad_json = 1;
+        before.n_bad_objects = n > 0;
         dialect_openai_chat.event(&a, SPAN(""), span_of(whole, n), &e);
         assert_int_equal(e.kinds, 0);
         assert_memory_equal(&a, &before, sizeof(a));

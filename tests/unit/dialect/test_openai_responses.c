@@ -187,6 +187,7 @@ static void cut_events_leave_nothing(void **state)
             struct dialect_answer a = fresh();
             struct dialect_answer before = a;
             before.n_bad_json = 1;
+            before.n_bad_objects = n > 0;
             d->event(&a, SPAN(""), span_of(wholes[i], n), &e);
             assert_int_equal(e.kinds, 0);
             assert_memory_equal(&a, &before, sizeof(a));

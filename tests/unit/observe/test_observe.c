@@ -500,6 +500,26 @@ static void a_stray_event_is_no_reason_to_give_up(void **state)
     path_close(&p);
 }
 
+/* What begins like an object and is none was meant for us: a few are passed over, many spoil it. */
+static void a_stream_that_is_mostly_unreadable_is_malformed(void **state)
+{
+    (void)state;
+    static const char broken[] = "data: {\"choices\":[{\"logprobs\":NaN}]}\n\n";
+    for (int n_broken = 0; n_broken <= 4; n_broken++) {
+        struct path p;
+        path_open_stream(&p, STREAM_BODY);
+        path_read(&p, TEXT("a"), 600);
+        for (int i = 0; i < n_broken; i++)
+            path_read(&p, broken, 610 + i * 10);
+        path_read(&p, TEXT("b"), 700);
+        path_read(&p, DONE, 800);
+        path_end(&p, 900);
+        bool is_spoilt = n_broken > 3; /* two of text and the end mark */
+        assert_string_equal(p.seen.record.unobserved, is_spoilt ? "malformed" : "");
+        path_close(&p);
+    }
+}
+
 /* --- stamps, ids, stray calls --- */
 
 static void stamps_keep_their_provenance(void **state)
@@ -817,6 +837,7 @@ int main(void)
         cmocka_unit_test(a_body_over_the_limit_is_not_read),
         cmocka_unit_test(nonsense_is_malformed),
         cmocka_unit_test(a_stray_event_is_no_reason_to_give_up),
+        cmocka_unit_test(a_stream_that_is_mostly_unreadable_is_malformed),
         cmocka_unit_test(stamps_keep_their_provenance),
         cmocka_unit_test(stamps_out_of_order_are_counted),
         cmocka_unit_test(ids_are_validated),
