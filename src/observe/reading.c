@@ -228,6 +228,15 @@ void reading_read_stray(struct tap *t)
         dialect_read_stray(t->dialect, &t->answer, events_stray(&t->events));
 }
 
+/* Nothing that counts follows. */
+static void end_stream(struct tap *t, mono_t at)
+{
+    reading_read_stray(t);
+    t->rec.t_end_event = at;
+    t->t_awaited = MONO_NONE;
+    t->reading = READING_DONE;
+}
+
 static void on_event(struct tap *t, const struct event *ev, mono_t at)
 {
     struct token_event said;
@@ -237,12 +246,8 @@ static void on_event(struct tap *t, const struct event *ev, mono_t at)
         t->t_unread = at;
     if (!t->is_timing_off)
         time_event(t, &said, at);
-    if (said.is_end) {
-        reading_read_stray(t);
-        t->rec.t_end_event = mono_max(at, t->timing.t_last_event);
-        t->t_awaited = MONO_NONE;
-        t->reading = READING_DONE;
-    }
+    if (said.is_end)
+        end_stream(t, mono_max(at, t->timing.t_last_event));
 }
 
 /* Nothing of this answer can be read from here on. */
@@ -287,6 +292,10 @@ static void read_events(struct tap *t, struct span bytes, mono_t at)
     t->is_inside_event = status == EVENT_MORE && !events_is_between(&t->events);
     if (t->is_inside_event)
         t->t_unread = at;
+    if (t->reading == READING_EVENTS && events_is_over(&t->events)) {
+        t->answer.has_end_mark = true;
+        end_stream(t, t->timing.t_last_event); /* the bracket may come late, and says nothing */
+    }
 }
 
 /* --- whole bodies --- */

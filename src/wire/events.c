@@ -52,6 +52,11 @@ bool events_is_between(const struct events *e)
     return !e->_of.array._is_in_element;
 }
 
+bool events_is_over(const struct events *e)
+{
+    return e->framing == FRAMING_JSON_ARRAY && e->_of.array.is_over;
+}
+
 struct span events_stray(const struct events *e)
 {
     return e->framing == FRAMING_SSE ? sse_stray(&e->_of.sse) : (struct span){0};

@@ -39,6 +39,9 @@ void events_done(struct events *e);
  */
 enum event_status events_next(struct events *e, struct span *in, struct event *ret);
 
+/* The framing itself told the end: an array's closing bracket. */
+bool events_is_over(const struct events *e);
+
 /* End of the stream: delivers a last event that nothing closed, else EVENT_MORE. */
 enum event_status events_finish(struct events *e, struct event *ret);
 

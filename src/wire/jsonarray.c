@@ -33,6 +33,8 @@ static size_t pass_between(struct jsonarray *r, struct span s)
     for (; i < s.n && is_between(r, s.p[i]); i++) {
         if (s.p[i] == '[')
             r->_has_outer = true;
+        if (s.p[i] == ']' && r->_has_outer)
+            r->is_over = true;
     }
     return i;
 }

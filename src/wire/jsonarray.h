@@ -29,6 +29,7 @@ struct jsonarray {
     bool _is_in_element; /* something of it was seen */
     bool _is_in_string;
     bool _is_escaped; /* the last byte was a backslash in a string */
+    bool is_over;     /* the outer ']' was seen; what follows is none of the array's */
 };
 
 /* max_event_bytes: at least 1. */

@@ -357,6 +357,30 @@ static void an_array_streams(void **state)
 }
 
 /* A call without arguments and without text is a first token (C05). */
+/* Who has the whole array may leave; before that, or without a finish reason, it was cut short. */
+static void an_array_ends_with_its_bracket(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        enum outcome outcome;
+    } rows[] = {
+        {"[" SAID("a") "," FINISHED "]", OUTCOME_OK},
+        {"[" SAID("a") "," FINISHED "\n]\n", OUTCOME_OK},
+        {"[" SAID("a") "," FINISHED, OUTCOME_CLIENT_GONE_AFTER_FIRST},
+        {"[" SAID("a") "]", OUTCOME_TRUNCATED},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct path p;
+        ask_gemini(&p, STREAM_TARGET, JSON);
+        path_read(&p, rows[i].bytes, 600);
+        path_end_as(&p, TAP_END_CLIENT_GONE, TAP_REASON_NONE, 5000);
+        assert_row(rows[i].bytes, p.seen.record.outcome == rows[i].outcome);
+        assert_row(rows[i].bytes, rows[i].outcome != OUTCOME_OK || p.seen.record.e2e_ns == 500000);
+        path_close(&p);
+    }
+}
+
 static void a_call_alone_has_a_first_token(void **state)
 {
     (void)state;
@@ -467,6 +491,7 @@ int main(void)
         cmocka_unit_test(a_last_line_that_nothing_ends),
         cmocka_unit_test(outcomes_of_streams),
         cmocka_unit_test(an_array_streams),
+        cmocka_unit_test(an_array_ends_with_its_bracket),
         cmocka_unit_test(a_call_alone_has_a_first_token),
         cmocka_unit_test(thoughts_alone_are_not_estimated),
         cmocka_unit_test(whole_answers),
