@@ -2,6 +2,9 @@
 # Every module is compiled with MODULE_NAME (log prefix) and MODULE_ID (allocation counters, base/mem.h).
 set(MODULE_VENDOR_base m)
 set(MODULE_VENDOR_coding z brotlidec zstd)
+# What runs over every byte of every stream is worth its size: 6 % fewer instructions per event (bench/parse_cost).
+set(MODULE_OPTIONS_wire $<$<CONFIG:Release>:-O3>)
+set(MODULE_OPTIONS_dialect $<$<CONFIG:Release>:-O3>)
 set(MODULE_VENDOR_export z protobuf-c)
 set(MODULE_VENDOR_sim z)
 set(MODULE_VENDOR_daemon yaml)
@@ -48,6 +51,7 @@ function(module_libraries)
       add_library(${name} STATIC ${sources})
       set(scope PUBLIC)
       target_compile_definitions(${name} PRIVATE MODULE_NAME="${name}" MODULE_ID=${id})
+      target_compile_options(${name} PRIVATE ${MODULE_OPTIONS_${name}})
       module_protos(${name})
     else()
       add_library(${name} INTERFACE)
