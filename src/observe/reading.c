@@ -314,10 +314,38 @@ static void read_body(struct tap *t, struct span bytes)
         stop_reading(t, "no_memory", STAT_UNOBSERVED_NO_MEMORY);
 }
 
+/* Whether a body begins as an event stream does; no JSON text begins like that. */
+static bool is_like_events(struct span bytes)
+{
+    static const struct span fields[] = {SPAN_INIT("data:"), SPAN_INIT("event:"), SPAN_INIT("id:"),
+                                         SPAN_INIT("retry:"), SPAN_INIT(":")};
+    if (span_starts_with(bytes, SPAN("\xef\xbb\xbf")))
+        (void)span_take(&bytes, 3);
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+        if (span_starts_with(bytes, fields[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Some servers call their events something else. Where a stream was asked for, the first bytes of
+ * what would be a whole body tell. */
+static void look_for_events(struct tap *t, struct span bytes)
+{
+    bool is_first = buf_len(&t->body) == 0;
+    if (!is_first || !t->is_stream_asked || t->rec.upstream_status >= 300 ||
+        t->dialect->framing != FRAMING_SSE || !is_like_events(bytes))
+        return;
+    t->reading = READING_EVENTS;
+    t->rec.is_stream = t->labels.is_stream = true;
+}
+
 /* Bytes of the body, decoded, at the stamp of the read that brought them. */
 static void read_bytes(struct tap *t, struct span bytes)
 {
     mono_t at = t->t_last_read;
+    if (t->reading == READING_BODY)
+        look_for_events(t, bytes);
     if (t->reading == READING_EVENTS) {
         uint32_t n_before = t->timing.n_output_events;
         /* What arrived while reading was paused waited for the client, not for us. */

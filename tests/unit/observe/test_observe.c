@@ -500,6 +500,42 @@ static void a_stray_event_is_no_reason_to_give_up(void **state)
     path_close(&p);
 }
 
+/* Servers that call their events something else: the first bytes tell, where a stream was asked
+ * for. */
+static void a_stream_under_another_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        const char *request;
+        const char *body;
+        bool is_stream;
+    } rows[] = {
+        {"application/octet-stream", STREAM_BODY, TEXT("a") DONE, true},
+        {"application/json", STREAM_BODY, TEXT("a") DONE, true},
+        {"text/plain", STREAM_BODY, ": hi\n\n" TEXT("a") DONE, true},
+        {"text/plain", STREAM_BODY,
+         "\xef\xbb\xbf"
+         "event: x\n" TEXT("a") DONE,
+         true},
+        {"application/json", STREAM_BODY, "{\"choices\":[]}", false},
+        {"text/plain", STREAM_BODY, "data is what I have not", false},
+        {"application/octet-stream", "{\"model\":\"m\"}", TEXT("a") DONE, false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct path p;
+        path_open(&p);
+        path_send(&p, "openai-chat", rows[i].request);
+        path_head(&p, 200, rows[i].type, 500);
+        path_read(&p, rows[i].body, 600);
+        path_end(&p, 900);
+        assert_row(rows[i].body, p.seen.record.is_stream == rows[i].is_stream);
+        assert_row(rows[i].body, (p.seen.record.ttft_ns >= 0) == rows[i].is_stream);
+        assert_row(rows[i].body, p.seen.n_ttft == rows[i].is_stream);
+        path_close(&p);
+    }
+}
+
 /* What begins like an object and is none was meant for us: a few are passed over, many spoil it. */
 static void a_stream_that_is_mostly_unreadable_is_malformed(void **state)
 {
@@ -838,6 +874,7 @@ int main(void)
         cmocka_unit_test(nonsense_is_malformed),
         cmocka_unit_test(a_stray_event_is_no_reason_to_give_up),
         cmocka_unit_test(a_stream_that_is_mostly_unreadable_is_malformed),
+        cmocka_unit_test(a_stream_under_another_name),
         cmocka_unit_test(stamps_keep_their_provenance),
         cmocka_unit_test(stamps_out_of_order_are_counted),
         cmocka_unit_test(ids_are_validated),
