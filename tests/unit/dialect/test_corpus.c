@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recorded streams beside the project, each against its row of expected values, read whole, in its
- * recorded network reads, and in random ones. Skipped when they are not there.
+ * Recorded streams beside the project, each against its row of expected values, read whole, byte by
+ * byte, in its recorded network reads, and in random ones. Skipped when they are not there.
  */
 #include "harness.h"
 
@@ -123,6 +123,15 @@ static struct columns read_whole(const struct dialect *d, struct span body)
     struct reading r;
     begin(&r, d);
     feed(&r, body);
+    return finish(&r);
+}
+
+static struct columns read_bytewise(const struct dialect *d, struct span body)
+{
+    struct reading r;
+    begin(&r, d);
+    while (body.n > 0)
+        feed(&r, span_take(&body, 1));
     return finish(&r);
 }
 
@@ -280,6 +289,8 @@ static void visit(void *ctx, const char *path, struct span body)
     if (!d)
         return;
     struct columns c = read_whole(d, body);
+    check(index, row, &c);
+    c = read_bytewise(d, body);
     check(index, row, &c);
     if (read_reads(d, path, body, &c))
         check(index, row, &c);
