@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/jsonw.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/rng.h"
@@ -145,6 +146,33 @@ static void text_is_escaped(void **state)
     const char *json = json_of(&r);
     assert_has(json, "\"model\":\"a\\\"b\\n\xef\xbf\xbd\"");
     assert_null(strchr(json, '\n'));
+}
+
+/* The short way for plain texts writes what base/jsonw.h would: any byte at any place. */
+static void any_byte_at_any_place_is_written_as_jsonw_would(void **state)
+{
+    (void)state;
+    struct buf want;
+    struct record r = sample();
+    buf_init(&want, MIB);
+    for (size_t n = 1; n <= 19; n++) {
+        for (size_t at = 0; at < n; at++) {
+            for (int byte = 1; byte <= 0xff; byte++) {
+                struct jsonw w;
+                memset(r.model_requested, 0, sizeof(r.model_requested));
+                memset(r.model_requested, 'm', n);
+                r.model_requested[at] = (char)byte;
+                buf_clear(&want);
+                assert_int_equal(buf_append(&want, SPAN("\"model\":")), 0);
+                jsonw_init(&w, &want);
+                jsonw_str(&w, span_of(r.model_requested, n));
+                assert_int_equal(jsonw_error(&w), 0);
+                assert_int_equal(buf_append(&want, span_of(",", 2)), 0);
+                assert_has(json_of(&r), buf_span(&want).p);
+            }
+        }
+    }
+    buf_done(&want);
 }
 
 static void table_is_consistent(void **state)
@@ -368,6 +396,7 @@ int main(void)
         cmocka_unit_test(non_streams_have_no_stream_fields),
         cmocka_unit_test(times_are_rfc_3339),
         cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(any_byte_at_any_place_is_written_as_jsonw_would),
         cmocka_unit_test(table_is_consistent),
         cmocka_unit_test(markdown_names_every_field),
         cmocka_unit_test(failed_allocations_leave_the_buffer),
