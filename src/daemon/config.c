@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "daemon/config_build.h"
 #include "daemon/config_docs.h"
+#include "daemon/config_items.h"
 #include "daemon/config_keys.h"
 
 static int load(const char *path, bool is_whole, struct config **ret, struct err_list *reterrs)
@@ -53,8 +54,10 @@ struct config *config_unref(struct config *c)
     if (!c || atomic_fetch_sub_explicit(&c->_refs, 1, memory_order_acq_rel) != 1)
         return NULL;
     for (size_t i = 0; i < config_keys_n; i++) {
-        if (config_keys[i].type->done)
-            config_keys[i].type->done(config_keys_field(&config_keys[i], c));
+        const struct config_key *key = &config_keys[i];
+
+        if (key->type->done)
+            key->type->done(key, config_keys_field(key, c));
     }
     mem_free(c);
     return NULL;
@@ -99,6 +102,14 @@ int config_to_gateway(const struct config *c, struct gateway_config **ret, struc
     return 0;
 }
 
+static bool differs(const struct config_key *key, const void *a, const void *b,
+                    enum config_reload class)
+{
+    if (key->item) /* its keys have classes of their own */
+        return config_items_differ(key, a, b, class);
+    return key->reload == class && !key->type->is_equal(key, a, b);
+}
+
 size_t config_diff(const struct config *a, const struct config *b, enum config_reload class,
                    const char *ret_paths[CONFIG_KEYS_MAX])
 {
@@ -107,8 +118,7 @@ size_t config_diff(const struct config *a, const struct config *b, enum config_r
     for (size_t i = 0; i < config_keys_n; i++) {
         const struct config_key *key = &config_keys[i];
 
-        if (key->reload == class &&
-            !key->type->is_equal(config_keys_const_field(key, a), config_keys_const_field(key, b)))
+        if (differs(key, config_keys_const_field(key, a), config_keys_const_field(key, b), class))
             ret_paths[n++] = key->path;
     }
     return n;

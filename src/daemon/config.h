@@ -37,8 +37,15 @@ struct config_texts {
 };
 
 struct config_upstream {
-    char *name; /* label value; host and port of the URL when not told */
-    char *url;  /* as gateway_upstream_parse takes it */
+    char *name;                 /* label value; host and port of the URL when not told */
+    char *url;                  /* as gateway_upstream_parse takes it */
+    struct config_texts models; /* "NAME", "PREFIX*", "*", "NAME=SERVED"; none: whatever it lists */
+    uint64_t weight;
+    uint64_t priority; /* lower first */
+    char *version;     /* label value; "" none */
+    char *key_file;    /* where its API key stands; "" none */
+    char *key_env;     /* or the variable that has it */
+    char *key_header;  /* "" by dialect */
 };
 
 struct config_upstreams {

@@ -177,8 +177,9 @@ static int take_family(const struct config_source *source, const struct config_k
 
 /* --- the type --- */
 
-static void bounds_done(void *field)
+static void bounds_clear(const struct config_key *key, void *field)
 {
+    (void)key;
     struct config_bounds *b = field;
 
     for (size_t i = 0; i < b->n; i++) {
@@ -233,10 +234,10 @@ static int bounds_set(const struct config_source *source, const struct config_ke
             break;
     }
     if (result < 0) {
-        bounds_done(&b);
+        bounds_clear(key, &b);
         return result;
     }
-    bounds_done(field);
+    bounds_clear(key, field);
     *(struct config_bounds *)field = b;
     return 0;
 }
@@ -278,8 +279,9 @@ static int bounds_format(const struct config_key *key, const void *field, struct
     return r < 0 ? r : buf_append(out, SPAN("}"));
 }
 
-static bool bounds_is_equal(const void *a, const void *b)
+static bool bounds_is_equal(const struct config_key *key, const void *a, const void *b)
 {
+    (void)key;
     const struct config_bounds *ba = a, *bb = b;
 
     if (ba->n != bb->n)
@@ -299,5 +301,5 @@ const struct config_type config_type_bounds = {
     .set = bounds_set,
     .format = bounds_format,
     .is_equal = bounds_is_equal,
-    .done = bounds_done,
+    .done = bounds_clear,
 };

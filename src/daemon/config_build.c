@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "daemon/config_upstreams.h"
 #include "daemon/config_values.h"
+#include "daemon/config_walk.h"
 #include "daemon/config_yaml.h"
 #include "io/addr.h"
-
-enum { PATH_BYTES_MAX = 96 }; /* longer than every key's path */
 
 static void fail(struct config_build *b, int r)
 {
@@ -42,77 +42,18 @@ static void set_key(struct config_build *b, const struct config_source *source,
         b->config->_keys_set |= UINT64_C(1) << i;
 }
 
-static void unknown_key(const struct config_source *source, struct span section,
-                        const struct config_node *k)
+struct build_walk {
+    struct config_walk walk;
+    struct config_build *build;
+};
+
+static int on_value(struct config_walk *w, const struct config_key *key,
+                    const struct config_node *node)
 {
-    char shown[ERR_LIST_SHOWN_MAX];
-    struct err *e = config_keys_error(source, k);
+    struct config_build *b = CONTAINER_OF(w, struct build_walk, walk)->build;
 
-    err_list_shown(config_node_span(k), shown);
-    if (section.n > 0)
-        (void)err_set(e, -EINVAL, "unknown key \"%s\" in \"%.*s\"", shown, SPAN_ARG(section));
-    else
-        (void)err_set(e, -EINVAL, "unknown key \"%s\"", shown);
-    config_keys_hint(section, config_node_span(k), e);
-}
-
-static void apply_map(struct config_build *b, const struct config_source *source,
-                      struct span section, const struct config_node *map);
-
-static void apply_section(struct config_build *b, const struct config_source *source,
-                          struct span path, const struct config_node *node)
-{
-    struct err *e;
-
-    if (node->kind == CONFIG_NODE_MAP) {
-        apply_map(b, source, path, node);
-    } else if (node->kind != CONFIG_NODE_BAD && !config_node_is_null(node)) {
-        e = config_keys_error(source, node);
-        (void)err_set(e, -EINVAL, "\"%.*s\" has to be a mapping of keys, not %s", SPAN_ARG(path),
-                      config_values_kind(node));
-        config_keys_hint(path, SPAN(""), e);
-    }
-}
-
-/* "section.name", or false when no key can be called so. */
-static bool join_path(struct span section, const struct config_node *k, char *dst, size_t cap,
-                      struct span *ret_path)
-{
-    size_t n_dot = section.n > 0;
-    struct span path = {dst, section.n + n_dot + k->n};
-
-    /* A dot in a name is no nesting: the same key could then stand twice. */
-    if (path.n >= cap || span_find_char(config_node_span(k), '.') < k->n)
-        return false;
-    (void)span_copy(section, dst, cap);
-    (void)span_copy(SPAN("."), dst + section.n, n_dot + 1);
-    (void)span_copy(config_node_span(k), dst + section.n + n_dot, k->n + 1);
-    *ret_path = path;
-    return true;
-}
-
-static void apply_map(struct config_build *b, const struct config_source *source,
-                      struct span section, const struct config_node *map)
-{
-    for (const struct config_node *k = map->first; k && b->result == 0; k = k->next) {
-        char text[PATH_BYTES_MAX];
-        struct span path;
-        const struct config_key *key;
-
-        if (k->kind == CONFIG_NODE_BAD || !k->value)
-            continue; /* listed already */
-        if (!join_path(section, k, text, sizeof(text), &path)) {
-            unknown_key(source, section, k);
-            continue;
-        }
-        key = config_keys_find(path);
-        if (key)
-            set_key(b, source, key, k->value, false);
-        else if (config_keys_is_section(path))
-            apply_section(b, source, path, k->value);
-        else
-            unknown_key(source, section, k);
-    }
+    set_key(b, w->source, key, node, false);
+    return b->result;
 }
 
 static void apply_root(struct config_build *b, const struct config_source *source,
@@ -123,7 +64,10 @@ static void apply_root(struct config_build *b, const struct config_source *sourc
     if (!root || root->kind == CONFIG_NODE_BAD)
         return;
     if (root->kind == CONFIG_NODE_MAP) {
-        apply_map(b, source, SPAN(""), root);
+        struct build_walk w = {
+            .walk = {.table = &config_top, .source = source, .on_value = on_value}, .build = b};
+
+        config_walk_map(&w.walk, root); /* b keeps what ended it */
         return;
     }
     b->is_cut = true; /* what is missing is not worth a word now */
@@ -271,8 +215,8 @@ static void check_required(struct config_build *b)
         e = err_list_add(b->errs, b->where, 0, 0);
         (void)err_set(e, -EINVAL, "missing key \"%s\"", config_keys[i].path);
         err_hint(e, "add %s: %s%s", config_keys[i].path, config_keys[i].example,
-                 config_keys[i].type == &config_type_upstreams ? ", or start with --upstream URL"
-                                                               : "");
+                 config_keys[i].item == &config_item_upstream ? ", or start with --upstream URL"
+                                                              : "");
     }
 }
 

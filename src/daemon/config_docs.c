@@ -6,24 +6,18 @@
 #include "daemon/config_docs.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "daemon/config_args.h"
-#include "daemon/config_keys.h"
+#include "daemon/config_items.h"
 #include "daemon/config_values.h"
 
 enum { EXAMPLE_COLUMNS = 96 };
 
-/* The part of the path in front of the last dot; empty at the top. */
-static struct span section_of(const struct config_key *key)
-{
-    const char *leaf = config_keys_leaf(key);
-    return leaf == key->path ? SPAN("") : span_of(key->path, (size_t)(leaf - 1 - key->path));
-}
-
 static bool starts_section(size_t i)
 {
-    struct span section = section_of(&config_keys[i]);
-    return section.n > 0 && (i == 0 || !span_eq(section, section_of(&config_keys[i - 1])));
+    struct span section = config_keys_section(&config_keys[i]);
+    return section.n > 0 && (i == 0 || !span_eq(section, config_keys_section(&config_keys[i - 1])));
 }
 
 static int append(struct buf *out, const char *text)
@@ -45,7 +39,7 @@ static int append_default(const struct config_key *key, struct buf *out)
  * that flags can complete. */
 static int append_value(const struct config *c, const struct config_key *key, struct buf *out)
 {
-    const char *indent = section_of(key).n > 0 ? "  " : "";
+    const char *indent = config_keys_section(key).n > 0 ? "  " : "";
     bool is_told = c->_keys_set & UINT64_C(1) << (key - config_keys);
     int r;
 
@@ -65,7 +59,7 @@ int config_docs_values(const struct config *c, struct buf *out)
         const struct config_key *key = &config_keys[i];
 
         if (starts_section(i))
-            r = buf_printf(out, "%.*s:\n", SPAN_ARG(section_of(key)));
+            r = buf_printf(out, "%.*s:\n", SPAN_ARG(config_keys_section(key)));
         if (r == 0)
             r = append_value(c, key, out);
     }
@@ -103,7 +97,7 @@ static int append_comment(struct buf *out, const char *indent, const char *text)
 
 static int example_key(const struct config_key *key, struct buf *out)
 {
-    const char *indent = section_of(key).n > 0 ? "  " : "";
+    const char *indent = config_keys_section(key).n > 0 ? "  " : "";
     char range[CONFIG_RANGE_MAX];
     int r = append(out, "\n");
 
@@ -132,7 +126,7 @@ int config_docs_example(struct buf *out)
 
     for (size_t i = 0; i < config_keys_n && r == 0; i++) {
         if (starts_section(i))
-            r = buf_printf(out, "\n%.*s:\n", SPAN_ARG(section_of(&config_keys[i])));
+            r = buf_printf(out, "\n%.*s:\n", SPAN_ARG(config_keys_section(&config_keys[i])));
         if (r == 0)
             r = example_key(&config_keys[i], out);
     }
@@ -141,10 +135,12 @@ int config_docs_example(struct buf *out)
 
 /* --- docs/CONFIG.md --- */
 
-static int markdown_key(const struct config_key *key, struct buf *out)
+/* prefix: of the keys of an item, "upstreams[]."; else "". */
+static int markdown_key(const struct config_key *key, const char *prefix, struct buf *out)
 {
     char range[CONFIG_RANGE_MAX];
-    int r = buf_printf(out, "\n### %s\n\n%s\n\n- value: %s", key->path, key->help, key->type->what);
+    int r = buf_printf(out, "\n### %s%s\n\n%s\n\n- value: %s", prefix, key->path, key->help,
+                       key->type->what);
 
     if (r == 0 && *config_keys_range(key, range))
         r = buf_printf(out, "; %s", range);
@@ -159,6 +155,20 @@ static int markdown_key(const struct config_key *key, struct buf *out)
     return r < 0 ? r
                  : buf_printf(out, "\n- a change takes effect: %s\n",
                               key->reload == CONFIG_RELOAD ? "on reload" : "on restart");
+}
+
+/* A key, and the keys of its items. */
+static int markdown_keys(const struct config_key *key, struct buf *out)
+{
+    char prefix[64];
+    int r = markdown_key(key, "", out);
+
+    if (!key->item)
+        return r;
+    (void)snprintf(prefix, sizeof(prefix), "%s[].", key->path);
+    for (size_t i = 0; i < key->item->table.n && r == 0; i++)
+        r = markdown_key(&key->item->table.keys[i], prefix, out);
+    return r;
 }
 
 static int markdown_flags(struct buf *out)
@@ -201,8 +211,9 @@ int config_docs_markdown(struct buf *out)
     if (r == 0)
         r = append(out,
                    "\n## Keys\n\nA dot means nesting: `timeouts.connect` is `connect:`, indented, "
-                   "below `timeouts:`.\n");
+                   "below `timeouts:`.\n"
+                   "`upstreams[].url` is the key `url` of each item of `upstreams`.\n");
     for (size_t i = 0; i < config_keys_n && r == 0; i++)
-        r = markdown_key(&config_keys[i], out);
+        r = markdown_keys(&config_keys[i], out);
     return r;
 }

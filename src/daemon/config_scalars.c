@@ -62,8 +62,9 @@ static int bool_format(const struct config_key *key, const void *field, struct b
     return buf_append(out, *(const bool *)field ? SPAN("true") : SPAN("false"));
 }
 
-static bool bool_is_equal(const void *a, const void *b)
+static bool bool_is_equal(const struct config_key *key, const void *a, const void *b)
 {
+    (void)key;
     return *(const bool *)a == *(const bool *)b;
 }
 
@@ -116,8 +117,9 @@ static int count_format(const struct config_key *key, const void *field, struct 
     return buf_printf(out, "%" PRIu64, v);
 }
 
-static bool u64_is_equal(const void *a, const void *b)
+static bool u64_is_equal(const struct config_key *key, const void *a, const void *b)
 {
+    (void)key;
     return *(const uint64_t *)a == *(const uint64_t *)b;
 }
 
@@ -204,8 +206,9 @@ static int duration_format(const struct config_key *key, const void *field, stru
     return buf_append(out, span_cstr(text));
 }
 
-static bool duration_is_equal(const void *a, const void *b)
+static bool duration_is_equal(const struct config_key *key, const void *a, const void *b)
 {
+    (void)key;
     return *(const int64_t *)a == *(const int64_t *)b;
 }
 
@@ -245,15 +248,17 @@ static int text_format(const struct config_key *key, const void *field, struct b
     return config_values_text(span_cstr(*text), out);
 }
 
-static bool text_is_equal(const void *a, const void *b)
+static bool text_is_equal(const struct config_key *key, const void *a, const void *b)
 {
+    (void)key;
     const char *const *text_a = a, *const *text_b = b;
 
     return strcmp(*text_a, *text_b) == 0;
 }
 
-static void text_done(void *field)
+static void text_clear(const struct config_key *key, void *field)
 {
+    (void)key;
     text_replace(field, NULL);
 }
 
@@ -263,7 +268,7 @@ const struct config_type config_type_text = {
     .set = text_set,
     .format = text_format,
     .is_equal = text_is_equal,
-    .done = text_done,
+    .done = text_clear,
 };
 
 /* --- one address --- */
@@ -298,7 +303,7 @@ const struct config_type config_type_addr = {
     .set = addr_set,
     .format = text_format,
     .is_equal = text_is_equal,
-    .done = text_done,
+    .done = text_clear,
 };
 
 /* --- log levels --- */
@@ -337,8 +342,9 @@ static int level_format(const struct config_key *key, const void *field, struct 
     return buf_append(out, span_cstr(level_names[*(const enum log_level *)field]));
 }
 
-static bool level_is_equal(const void *a, const void *b)
+static bool level_is_equal(const struct config_key *key, const void *a, const void *b)
 {
+    (void)key;
     return *(const enum log_level *)a == *(const enum log_level *)b;
 }
 

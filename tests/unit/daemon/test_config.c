@@ -323,18 +323,27 @@ static const struct mistake mistakes[] = {
      "for example models: [llama-3.1-8b, qwen2.5-72b]"},
     /* upstreams */
     {"upstreams: []\n", 1, 12, "\"upstreams\" is empty",
-     "add the inference server, for example http://127.0.0.1:8000"},
+     "allowed: 1 to 64 items, for example [{name: vllm, url: \"http://127.0.0.1:8000\"}]"},
     {"upstreams:\n  name: a\n  url: http://h\n", 2, 3,
      "\"upstreams\" has to be a list, not a mapping",
-     "put \"- \" in front of the first key of each upstream"},
-    {"upstreams:\n  - http://a\n  - http://b\n  - http://c\n", 3, 5,
-     "one upstream for now, and this is the second",
-     "run one gateway per inference server; routing to several comes later"},
+     "put \"- \" in front of the first key of each item"},
+    {"upstreams:\n  - http://a\n  - http://b\n  - http://a/base\n", 4, 5,
+     "an upstream \"a\" stands twice", "remove one of them, or give it another name"},
+    {"upstreams: [{name: '', url: 'http://h'}]\n", 1, 20,
+     "upstream name \"\" has other characters than letters, digits, . _ : -",
+     "it becomes a metric label; for example vllm-1"},
+    {"upstreams: [{url: 'http://h', weight: 0}]\n", 1, 39, "\"weight\": 0 is out of range",
+     "allowed: 1 to 1000"},
+    {"upstreams: [{url: 'http://h', key_file: a, key_env: B}]\n", 1, 13,
+     "an upstream with both \"key_file\" and \"key_env\"", "remove one of them"},
+    {"upstreams: [{url: 'http://h', models: [a, a]}]\n", 1, 43,
+     "\"models\": \"a\" stands twice", "remove one of them"},
     {"upstreams:\n  - name: a\n", 2, 5, "an upstream without \"url\"", "add url: http://HOST:PORT"},
     {"upstreams:\n  - url: http://a\n    nam: b\n", 3, 5, "unknown key \"nam\" of an upstream",
      "did you mean \"name\"?"},
-    {"upstreams:\n  - url: http://a\n    weight: 3\n", 3, 5,
-     "unknown key \"weight\" of an upstream", "known here: name, url"},
+    {"upstreams:\n  - url: http://a\n    zzzzzz: 3\n", 3, 5,
+     "unknown key \"zzzzzz\" of an upstream",
+     "known here: name, url, models, weight, priority, version, key_file, key_env, key_header"},
     {"upstreams: [{name: 'a b', url: 'http://h'}]\n", 1, 20,
      "upstream name \"a b\" has other characters than letters, digits, . _ : -",
      "it becomes a metric label; for example vllm-1"},
@@ -605,6 +614,12 @@ static void test_diff(void **state)
     n = config_diff(a, other, CONFIG_RESTART, paths);
     n += config_diff(a, other, CONFIG_RELOAD, paths);
     assert_int_equal(n, config_keys_n); /* every type sees a difference */
+    struct config *heavy = must_load("upstreams: [{url: 'http://127.0.0.1:8000', weight: 2}]\n"
+                                     "workers: 3\n");
+    assert_int_equal(config_diff(a, heavy, CONFIG_RESTART, paths), 0); /* its own class */
+    assert_int_equal(config_diff(a, heavy, CONFIG_RELOAD, paths), 1);
+    assert_string_equal(paths[0], "upstreams");
+    config_unref(heavy);
     config_unref(a);
     config_unref(b);
     config_unref(few);
@@ -653,6 +668,9 @@ static void test_show(void **state)
     assert_reads_back(must_load(UPSTREAM));
     assert_reads_back(must_load(all_keys));
     assert_reads_back(must_load(
+        "upstreams: [http://a, {url: 'http://b', name: bee, models: [m, 'q*', 'x=y/z'], weight: 3, "
+        "priority: 2, version: v1, key_env: KEY, key_header: api-key}]\n"));
+    assert_reads_back(must_load(
         UPSTREAM "models: [\"null\", \"~\", \"-\", \"- a\", \"a: b\", \"[x]\", 'q\"\\', \"# c\", "
                  "\" a \", \"true\", \"1\", \"@\", \"\xc3\xa4\", \"%\", \"...\", \"'\"]\n"
                  "dns: {ttl: 1.001us}\n"));
@@ -691,7 +709,7 @@ static void test_example_is_the_shipped_file(void **state)
 static void test_markdown(void **state)
 {
     struct buf a, b;
-    char text[32768];
+    char text[65536];
 
     (void)state;
     buf_init(&a, sizeof(text) - 1);
@@ -706,6 +724,7 @@ static void test_markdown(void **state)
         (void)snprintf(heading, sizeof(heading), "\n### %s\n", config_keys[i].path);
         assert_non_null(strstr(text, heading));
     }
+    assert_non_null(strstr(text, "\n### upstreams[].weight\n"));
     buf_done(&a);
     /* No room: out is as before. */
     buf_init(&a, 100);

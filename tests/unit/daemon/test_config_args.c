@@ -184,8 +184,8 @@ static void test_wrong_values(void **state)
     } rows[] = {
         {"--upstream http://h --workers x", "--workers", 0, 0,
          "\"workers\": \"x\" is not a whole number"},
-        {"--upstream http://h --upstream http://i", "--upstream", 0, 0,
-         "one upstream for now, and this is the second"},
+        {"--upstream http://h --upstream http://h/base", "--upstream", 0, 0,
+         "an upstream \"h\" stands twice"},
         {"--upstream http://h --set timeouts.idle=9", "--set", 0, 0,
          "\"timeouts.idle\": \"9\" has no unit"},
         {"--upstream http://h --set models=[a", "--set", 2, 1,

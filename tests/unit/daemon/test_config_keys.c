@@ -71,7 +71,7 @@ static void test_ranges(void **state)
         {"timeouts.connect", "1ms to 1h"},
         {"limits.request_window", "4KiB to 64MiB"},
         {"listen", "1 to 16 items"},
-        {"upstreams", "1 item"},
+        {"upstreams", "1 to 64 items"},
         {"log.file", ""},
     };
     char range[CONFIG_RANGE_MAX];

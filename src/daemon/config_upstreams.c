@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/config_upstreams.c - the table of an upstream's keys, and the kinds of values that only
+ * upstreams have.
+ */
+#include "daemon/config_upstreams.h"
+
+#include <errno.h>
+
+#include "base/mem.h"
+#include "daemon/config_values.h"
+
+enum { URL_BYTES_MAX = 1000 };
+
+/* --- kinds of values --- */
+
+static int name_set(const struct config_source *source, const struct config_key *key,
+                    const struct config_node *node, bool is_append, void *field)
+{
+    char shown[ERR_LIST_SHOWN_MAX];
+    char **name = field;
+    char *text = NULL;
+    struct err *e;
+    int r = config_values_take_text(source, key, node, GATEWAY_NAME_MAX - 1, &text);
+
+    (void)is_append;
+    if (r < 0)
+        return r;
+    if (strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") ==
+            node->n &&
+        (node->n > 0 || node->line == 0)) {
+        mem_free(*name);
+        *name = text;
+        return 0;
+    }
+    mem_free(text);
+    e = config_keys_error(source, node);
+    (void)err_set(e, -EINVAL,
+                  "upstream name \"%s\" has other characters than letters, digits, . _ : -",
+                  err_list_shown(config_node_span(node), shown));
+    err_hint(e, "it becomes a metric label; for example vllm-1");
+    return -EINVAL;
+}
+
+static int url_set(const struct config_source *source, const struct config_key *key,
+                   const struct config_node *node, bool is_append, void *field)
+{
+    struct gateway_upstream parsed;
+    struct err parse_err = {0};
+    char **url = field;
+    char *text;
+    int r = config_values_take_text(source, key, node, URL_BYTES_MAX, &text);
+
+    (void)is_append;
+    if (r < 0)
+        return r;
+    /* The gateway refuses credentials too, but its message would show them. */
+    if (strchr(text, '@')) {
+        r = err_set(&parse_err, -EINVAL, "an upstream URL with credentials is not supported");
+        err_hint(&parse_err, "remove what is in front of the \"@\"");
+    } else {
+        r = gateway_upstream_parse("", text, &parsed, &parse_err);
+    }
+    if (r < 0) {
+        mem_free(text);
+        *config_keys_error(source, node) = parse_err;
+        return -EINVAL;
+    }
+    mem_free(*url);
+    *url = text;
+    return 0;
+}
+
+static int text_format(const struct config_key *key, const void *field, struct buf *out)
+{
+    return config_type_text.format(key, field, out);
+}
+
+static bool text_is_equal(const struct config_key *key, const void *a, const void *b)
+{
+    return config_type_text.is_equal(key, a, b);
+}
+
+static void text_clear(const struct config_key *key, void *field)
+{
+    config_type_text.done(key, field);
+}
+
+static const struct config_type type_name = {
+    .what = "a name of letters, digits, . _ : -",
+    .is_scalar = true,
+    .set = name_set,
+    .format = text_format,
+    .is_equal = text_is_equal,
+    .done = text_clear,
+};
+
+static const struct config_type type_url = {
+    .what = "a URL",
+    .is_scalar = true,
+    .set = url_set,
+    .format = text_format,
+    .is_equal = text_is_equal,
+    .done = text_clear,
+};
+
+/* --- the table --- */
+
+#define FIELD(name) offsetof(struct config_upstream, name)
+
+static const struct config_key keys[] = {
+    {
+        .path = "name",
+        .type = &type_name,
+        .def = "",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(name),
+        .example = "vllm-1",
+        .help = "Metric label, and what logs call it. Without one: host and port of the URL.",
+    },
+    {
+        .path = "url",
+        .type = &type_url,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(url),
+        .example = "http://HOST:PORT",
+        .help = "Where it is. A base path is put before the request's; `/v1` at its end may be "
+                "there or not. Another version there (`/api/paas/v4`) takes the place of the "
+                "client's `/v1`.",
+    },
+    {
+        .path = "models",
+        .type = &config_type_texts,
+        .def = "[]",
+        .max = 1000,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(models),
+        .example = "[llama-3.1-8b, \"qwen*\", \"gpt-4o=meta-llama/Llama-3.1-70B\"]",
+        .help = "What it serves: names, beginnings of names with `*` behind, or `NAME=SERVED` "
+                "where the server calls the model otherwise. A name goes to the upstreams that "
+                "have it as it is, else to those with the longest beginning, else to those with "
+                "`*` or without this key.",
+    },
+    {
+        .path = "weight",
+        .type = &config_type_count,
+        .def = "1",
+        .min = 1,
+        .max = 1000,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(weight),
+        .help = "Share of the requests among upstreams of the same priority.",
+    },
+    {
+        .path = "priority",
+        .type = &config_type_count,
+        .def = "0",
+        .max = 100,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(priority),
+        .help = "Order of failover: upstreams with a higher number are used when those with a "
+                "lower one fail or have no room.",
+    },
+    {
+        .path = "version",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(version),
+        .example = "2026-11-01",
+        .help = "Version of the model or of the deployment, as a metric label, so that versions "
+                "can be compared.",
+    },
+    {
+        .path = "key_file",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(key_file),
+        .example = "/etc/inferometer/openai.key",
+        .help = "File with the API key that this upstream wants, read at start and on reload. It "
+                "replaces the credentials of the client.",
+    },
+    {
+        .path = "key_env",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(key_env),
+        .example = "OPENAI_API_KEY",
+        .help = "Environment variable that has this key, instead of a file.",
+    },
+    {
+        .path = "key_header",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(key_header),
+        .example = "api-key",
+        .help = "Header that carries the key. Without one: `Authorization: Bearer`, `x-api-key` "
+                "for Anthropic's API, `x-goog-api-key` for Google's.",
+    },
+};
+
+static int fill_name(struct config_upstream *u)
+{
+    struct gateway_upstream parsed;
+    int r = gateway_upstream_parse("", u->url, &parsed, NULL);
+    char *name;
+
+    if (r < 0)
+        return r;
+    name = mem_strndup(parsed.authority, strnlen(parsed.authority, GATEWAY_NAME_MAX - 1));
+    if (!name)
+        return -ENOMEM;
+    mem_free(u->name);
+    u->name = name;
+    return 0;
+}
+
+static int finish(const struct config_source *source, const struct config_node *node, void *item)
+{
+    struct config_upstream *u = item;
+
+    if (u->key_file[0] != '\0' && u->key_env[0] != '\0') {
+        struct err *e = config_keys_error(source, node);
+
+        (void)err_set(e, -EINVAL, "an upstream with both \"key_file\" and \"key_env\"");
+        err_hint(e, "remove one of them");
+        return -EINVAL;
+    }
+    return u->name[0] == '\0' ? fill_name(u) : 0;
+}
+
+static const char *name_of(const void *item)
+{
+    const struct config_upstream *u = item;
+    return u->name;
+}
+
+const struct config_item config_item_upstream = {
+    .table = {.keys = keys, .n = ARRAY_LEN(keys), .of = " of an upstream"},
+    .size = sizeof(struct config_upstream),
+    .noun = "an upstream",
+    .one_word = &keys[1],
+    .finish = finish,
+    .name = name_of,
+};
+_Static_assert(ARRAY_LEN(keys) <= CONFIG_KEYS_MAX, "one bit each while an item is read");
