@@ -98,6 +98,11 @@ int config_to_gateway(const struct config *c, struct gateway_config **ret, struc
     g->client_write_timeout_ns = c->client_write_timeout_ns;
     g->upstream_idle_timeout_ns = c->upstream_idle_timeout_ns;
     g->dns_ttl_ns = c->dns_ttl_ns;
+    g->retry = (struct gateway_retry){.max_attempts = (uint32_t)c->retry_attempts,
+                                      .budget_percent = (uint32_t)c->retry_budget,
+                                      .same_upstream = c->retry_same_upstream,
+                                      .backoff_ns = c->retry_backoff_ns,
+                                      .max_wait_ns = c->retry_max_wait_ns};
     *ret = g;
     return 0;
 }

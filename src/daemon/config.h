@@ -67,6 +67,7 @@ struct config {
     char *admin_listen;         /* "ADDR:PORT" for metrics, health, API */
     uint64_t workers;           /* resolved: at least 1 */
     struct config_upstreams upstreams;
+    struct config_texts aliases; /* "NAME=MODEL" */
 
     uint64_t request_window_bytes;
     uint64_t max_body_bytes;
@@ -82,6 +83,11 @@ struct config {
     int64_t upstream_idle_timeout_ns;
     int64_t dns_ttl_ns;
     int64_t drain_timeout_ns;
+
+    uint64_t retry_attempts; /* tries of one request in all */
+    uint64_t retry_budget;   /* retries per hundred requests */
+    bool retry_same_upstream;
+    int64_t retry_backoff_ns, retry_max_wait_ns;
 
     int64_t hung_after_ns; /* an upstream that is silent for so long is reported; 0: none */
     int64_t cut_after_ns;  /* a stalled stream is cut; 0: never */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "daemon/config_upstreams.h"
 #include "daemon/config_values.h"
@@ -123,28 +124,6 @@ void config_build_text(struct config_build *b, struct span text, const char *whe
     config_yaml_free(root);
 }
 
-/* All of it, or a byte more than is allowed. */
-static int read_all(int fd, struct buf *text)
-{
-    enum { STEP_BYTES = 16384 };
-
-    while (buf_len(text) <= CONFIG_YAML_BYTES_MAX) {
-        char *p;
-        ssize_t n;
-        int r = buf_reserve(text, STEP_BYTES, &p);
-
-        if (r < 0)
-            return r;
-        n = read(fd, p, STEP_BYTES);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n <= 0)
-            return n < 0 ? -errno : 0;
-        buf_commit(text, (size_t)n);
-    }
-    return 0;
-}
-
 static void file_error(struct config_build *b, const char *where, const char *what, int r)
 {
     struct err *e;
@@ -173,7 +152,7 @@ void config_build_file(struct config_build *b, const char *path)
         return;
     }
     buf_init(&text, (size_t)2 * CONFIG_YAML_BYTES_MAX);
-    r = read_all(fd, &text);
+    r = file_read_fd(fd, CONFIG_YAML_BYTES_MAX, &text);
     if (!is_stdin)
         (void)close(fd); /* only read from */
     if (r < 0)

@@ -85,6 +85,17 @@ const struct config_key config_keys[] = {
                 "do for one.",
     },
     {
+        .path = "aliases",
+        .type = &config_type_aliases,
+        .def = "[]",
+        .max = 1000,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(aliases),
+        .example = "[\"gpt-4o=llama-3.1-70b\"]",
+        .help = "Other names of models, as `NAME=MODEL`: a request for the first is routed, "
+                "measured and sent as one for the second.",
+    },
+    {
         .path = "admin.listen",
         .type = &config_type_addr,
         .def = "127.0.0.1:8401",
@@ -251,6 +262,58 @@ const struct config_key config_keys[] = {
         .offset = FIELD(upstream_idle_timeout_ns),
         .help = "How long an unused connection to an upstream is kept. Below the upstream's own "
                 "keep-alive time (5 s for uvicorn), so that no request meets a closing connection.",
+    },
+    {
+        .path = "retry.attempts",
+        .type = &config_type_count,
+        .def = "3",
+        .min = 1,
+        .max = 8,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(retry_attempts),
+        .help = "Tries of one request in all, as long as nothing of an answer went to the client: "
+                "after a failed connection, a lost one, or status 429, 502 or 503, the next "
+                "upstream that serves the model is asked. 1: no second try.",
+    },
+    {
+        .path = "retry.budget",
+        .type = &config_type_count,
+        .def = "20",
+        .max = 100,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(retry_budget),
+        .help = "Second tries per hundred requests; a few more are free. So that an outage is not "
+                "answered with several times the load.",
+    },
+    {
+        .path = "retry.same_upstream",
+        .type = &config_type_bool,
+        .def = "false",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(retry_same_upstream),
+        .help = "Ask the same upstream again, after a wait, where no other is left. Most client "
+                "libraries do that by themselves.",
+    },
+    {
+        .path = "retry.backoff",
+        .type = &config_type_duration,
+        .def = "100ms",
+        .min = NS_PER_MS,
+        .max = MINUTE,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(retry_backoff_ns),
+        .help = "First wait before the same upstream is asked again; it doubles, and is longer by "
+                "chance. An upstream's `Retry-After` is kept to.",
+    },
+    {
+        .path = "retry.max_wait",
+        .type = &config_type_duration,
+        .def = "2s",
+        .min = 0,
+        .max = HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(retry_max_wait_ns),
+        .help = "A longer wait is left to the client: it gets the upstream's answer.",
     },
     {
         .path = "watchdog.hung_after",

@@ -49,6 +49,8 @@ extern const struct config_type config_type_bool, config_type_count, config_type
     config_type_duration, config_type_text, config_type_addr, config_type_log_level;
 /* config_lists.c, config_bounds.c */
 extern const struct config_type config_type_addrs, config_type_texts, config_type_bounds;
+/* config_models.c: "NAME", "PREFIX*", "NAME=SERVED"; "NAME=MODEL" */
+extern const struct config_type config_type_models, config_type_aliases;
 /* config_items.c: lists of mappings, whose keys config_key.item tells. */
 extern const struct config_type config_type_items;
 

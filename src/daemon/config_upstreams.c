@@ -130,7 +130,7 @@ static const struct config_key keys[] = {
     },
     {
         .path = "models",
-        .type = &config_type_texts,
+        .type = &config_type_models,
         .def = "[]",
         .max = 1000,
         .reload = CONFIG_RELOAD,

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/stat.h"
 #include "daemon/admin.h"
+#include "daemon/routing.h"
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
 #include "export/jsonlog.h"
@@ -27,8 +28,7 @@ enum { LISTENERS_MAX = 16, BACKLOG = 4096, RECENT_LINES = 1000, DESCRIPTORS_KEPT
 struct daemon {
     struct config *config;
     struct gateway_config *gateway_config;
-    struct policy_config policy_config;
-    const char *upstream_names[GATEWAY_UPSTREAMS_MAX]; /* up to the first reload */
+    struct routes *routes;
     size_t n_upstreams;
     struct metrics *metrics;
     struct recent *recent;
@@ -139,8 +139,11 @@ static void conns_limit(struct daemon *d)
 
 static int shared_open(struct daemon *d, struct err *reterr)
 {
+    const char *names[GATEWAY_UPSTREAMS_MAX];
     int r = config_to_gateway(d->config, &d->gateway_config, reterr);
 
+    if (r == 0)
+        r = routing_build(d->config, &d->routes, reterr);
     if (r == 0)
         r = metrics_open(d, reterr);
     if (r < 0)
@@ -149,16 +152,13 @@ static int shared_open(struct daemon *d, struct err *reterr)
     hops_init(&d->hops, d->gateway_config);
     d->n_upstreams = d->gateway_config->n_upstreams;
     for (size_t i = 0; i < d->gateway_config->n_upstreams; i++) {
-        d->upstream_names[i] = d->gateway_config->upstreams[i].name;
+        names[i] = d->gateway_config->upstreams[i].name;
         r = admission_new(&d->admission[i]);
         if (r < 0)
             return err_set(reterr, r, "out of memory");
     }
-    d->policy_config = (struct policy_config){.upstreams = d->upstream_names,
-                                              .n_upstreams = d->gateway_config->n_upstreams,
-                                              .inject_usage = d->config->usage_inject};
-    r = watchdog_init(&d->watchdog, d->upstream_names, d->gateway_config->n_upstreams,
-                      d->config->hung_after_ns, d->metrics);
+    r = watchdog_init(&d->watchdog, names, d->gateway_config->n_upstreams, d->config->hung_after_ns,
+                      d->metrics);
     if (r == 0)
         r = recent_new(RECENT_LINES, &d->recent);
     if (r == 0)
@@ -175,17 +175,18 @@ static struct observer_config observer_config_of(const struct config *config)
 
 static int workers_start(struct daemon *d, struct err *reterr)
 {
-    struct worker_shared shared = {.gateway_config = d->gateway_config,
-                                   .policy_config = &d->policy_config,
-                                   .resolver = d->resolver,
-                                   .admission = d->admission,
-                                   .metrics = d->metrics,
-                                   .log = d->log,
-                                   .hops = &d->hops,
-                                   .observer = observer_config_of(d->config),
-                                   .cut_after_ns = d->config->cut_after_ns,
-                                   .listen_fds = d->listen_fds,
-                                   .n_listen_fds = d->n_listeners};
+    struct worker_shared shared = {
+        .gateway_config = d->gateway_config,
+        .policy = {.routes = d->routes, .inject_usage = d->config->usage_inject},
+        .resolver = d->resolver,
+        .admission = d->admission,
+        .metrics = d->metrics,
+        .log = d->log,
+        .hops = &d->hops,
+        .observer = observer_config_of(d->config),
+        .cut_after_ns = d->config->cut_after_ns,
+        .listen_fds = d->listen_fds,
+        .n_listen_fds = d->n_listeners};
     size_t n = (size_t)d->config->workers;
     int r = 0;
 
@@ -296,6 +297,7 @@ struct daemon *daemon_stop(struct daemon *d)
     metrics_free(d->metrics);
     hops_done(&d->hops);
     gateway_config_unref(d->gateway_config);
+    routes_unref(d->routes);
     for (size_t i = 0; i < d->n_listeners; i++)
         close(d->listen_fds[i]);
     config_unref(d->config);
@@ -326,18 +328,22 @@ static int reload_check(const struct config *from, const struct config *to, stru
 int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
 {
     struct gateway_config *gateway = NULL;
+    struct routes *routes = NULL;
     int r = reload_check(d->config, config, reterr);
 
     if (r == 0)
         r = config_to_gateway(config, &gateway, reterr);
+    if (r == 0)
+        r = routing_build(config, &routes, reterr);
     if (r == 0) {
         r = metrics_set_bounds(d->metrics, config->bounds.items, config->bounds.n);
         if (r < 0)
             err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
     }
-    struct worker_settings settings = {.inject_usage = config->usage_inject,
-                                       .observer = observer_config_of(config),
-                                       .cut_after_ns = config->cut_after_ns};
+    struct worker_settings settings = {
+        .policy = {.routes = routes, .inject_usage = config->usage_inject},
+        .observer = observer_config_of(config),
+        .cut_after_ns = config->cut_after_ns};
     for (size_t i = 0; r == 0 && i < d->n_workers; i++) {
         r = worker_post_config(d->workers[i], gateway, &settings);
         if (r < 0)
@@ -353,7 +359,10 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
         d->gateway_config = gateway_config_ref(gateway);
         config_unref(d->config);
         d->config = config_ref(config);
+        routes_unref(d->routes);
+        d->routes = routes_ref(routes);
     }
+    routes_unref(routes);
     gateway_config_unref(gateway);
     return r;
 }

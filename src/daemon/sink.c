@@ -32,6 +32,14 @@ static void on_admitted(void *sink, struct sink_labels *l, int64_t queue_ns)
     live_admitted(l->slot, &labels, queue_ns);
 }
 
+static void on_retried(void *sink, struct sink_labels *l)
+{
+    struct live_labels labels = labels_of(l);
+
+    (void)sink;
+    live_retried(l->slot, &labels);
+}
+
 static void on_first_token(void *sink, struct sink_labels *l, int64_t ttft_ns)
 {
     struct live_labels labels = labels_of(l);
@@ -89,6 +97,7 @@ static void on_done(void *sink, struct sink_labels *l, const struct record *r, b
 const struct sink_ops sink_to_metrics_and_log = {
     .started = on_started,
     .admitted = on_admitted,
+    .retried = on_retried,
     .first_token = on_first_token,
     .first_answer = on_first_answer,
     .gap = on_gap,

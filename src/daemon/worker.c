@@ -51,8 +51,13 @@ void worker_waiting(struct worker *w, struct observe_waiting *ret, size_t n)
 int worker_new(const struct worker_shared *shared, struct worker **ret)
 {
     struct worker *w = mem_zalloc(1, sizeof(*w));
+    struct policy_config policy = shared->policy;
+    struct rng rng;
     struct gateway_deps deps;
     int r;
+
+    rng_seed_random(&rng);
+    policy.seed = rng_u64(&rng);
 
     if (!w)
         return -ENOMEM;
@@ -64,7 +69,7 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
     if (r == 0)
         r = observer_new(&shared->observer, &sink_to_metrics_and_log, &w->sink, &w->observer);
     if (r == 0)
-        r = policy_new(shared->policy_config, &w->policy);
+        r = policy_new(&policy, &w->policy);
     if (r < 0)
         goto fail;
     deps = (struct gateway_deps){.loop = w->loop,
@@ -140,16 +145,22 @@ struct config_message {
     struct worker_settings settings;
 };
 
+static void config_message_free(struct config_message *m)
+{
+    gateway_config_unref(m->config);
+    routes_unref(m->settings.policy.routes);
+    mem_free(m);
+}
+
 static void config_message_run(void *arg)
 {
     struct config_message *m = arg;
 
     gateway_config_set(m->worker->gateway, m->config);
-    policy_reload(m->worker->policy, m->settings.inject_usage);
+    policy_reload(m->worker->policy, &m->settings.policy);
     observer_reload(m->worker->observer, &m->settings.observer);
     m->worker->cut_after_ns = m->settings.cut_after_ns;
-    gateway_config_unref(m->config);
-    mem_free(m);
+    config_message_free(m);
 }
 
 int worker_post_config(struct worker *w, struct gateway_config *config,
@@ -162,11 +173,10 @@ int worker_post_config(struct worker *w, struct gateway_config *config,
         return -ENOMEM;
     *m = (struct config_message){
         .worker = w, .config = gateway_config_ref(config), .settings = *settings};
+    routes_ref(m->settings.policy.routes);
     r = loop_post(w->loop, config_message_run, m);
-    if (r < 0) {
-        gateway_config_unref(m->config);
-        mem_free(m);
-    }
+    if (r < 0)
+        config_message_free(m);
     return r;
 }
 

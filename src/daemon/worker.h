@@ -26,7 +26,7 @@ struct worker;
 /* What all workers share; outlives them. */
 struct worker_shared {
     struct gateway_config *gateway_config;
-    const struct policy_config *policy_config;
+    struct policy_config policy;
     struct resolver *resolver;
     struct admission **admission;
     struct metrics *metrics;
@@ -40,7 +40,7 @@ struct worker_shared {
 
 /* What may change while it runs, beside the gateway's configuration. */
 struct worker_settings {
-    bool inject_usage;
+    struct policy_config policy;
     struct observer_config observer;
     int64_t cut_after_ns; /* of silence: a stalled stream is cut; 0: never */
 };

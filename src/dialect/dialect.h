@@ -106,6 +106,9 @@ struct dialect_request {
     bool is_stream;
     bool has_include_usage;        /* the client asked for usage itself */
     bool is_duplicate_model;       /* "model" stands twice, or hides behind escapes */
+    bool is_model_in_target;       /* model_at counts in the target, else in the window */
+    size_t model_at, model_bytes;  /* where the name stands, in a body with its quotes; 0 bytes:
+                                    * nowhere that it could be replaced */
     int64_t max_tokens;            /* -1: not told */
     int64_t n;                     /* choices asked for; 1 when not told */
     int64_t prompt_bytes;          /* size of messages / prompt in bytes, for estimates */

@@ -344,8 +344,12 @@ static void read_target(struct span target, struct dialect_request *ret)
     bool has_parent = path.n > name.n;
     struct span parent = last_segment((struct span){path.p, has_parent ? path.n - name.n - 1 : 0});
     if (colon > 0 && (span_eq(parent, SPAN("models")) || span_eq(parent, SPAN("tunedModels")) ||
-                      span_eq(parent, SPAN("endpoints"))))
+                      span_eq(parent, SPAN("endpoints")))) {
         decode((struct span){name.p, colon - 1}, ret->model, sizeof(ret->model));
+        ret->is_model_in_target = true;
+        ret->model_at = (size_t)(name.p - target.p);
+        ret->model_bytes = colon - 1;
+    }
 }
 
 static void take_generation_config(struct json *j, struct dialect_request *ret)
@@ -402,7 +406,7 @@ static void gemini_inspect(struct span target, struct span window, bool is_compl
     while (w.is_object && json_key(j, &key)) {
         enum key k = key_of(key);
         if (k == KEY_MODEL && !is_named) {
-            take_copy(j, ret->model, sizeof(ret->model));
+            inspect_take_model(&w);
         } else if (k != KEY_REQUEST) {
             take_request_member(&w, k);
         } else if (take_object(j)) {

@@ -16,8 +16,21 @@ void inspect_begin(struct inspect_walk *w, struct span window, bool is_complete,
 static void take_model(struct inspect_walk *w, struct span key)
 {
     struct dialect_request *r = w->request;
-    r->is_duplicate_model = w->n_models++ > 0 || key.n > strlen("model");
-    take_copy(&w->json, r->model, sizeof(r->model));
+    r->is_duplicate_model = w->n_models++ > 0 || key.n > strlen("model") || r->is_duplicate_model;
+    inspect_take_model(w);
+}
+
+void inspect_take_model(struct inspect_walk *w)
+{
+    struct dialect_request *r = w->request;
+    struct json_value v;
+    r->model[0] = '\0';
+    r->model_bytes = 0;
+    if (!take_whole(&w->json, &v) || v.type != JSON_STRING)
+        return;
+    (void)json_unescape(v.raw, r->model, sizeof(r->model));
+    r->model_bytes = v.raw.n + 2;
+    r->model_at = json_offset(&w->json) - r->model_bytes;
 }
 
 /* A value that is neither true nor false is as good as none. */

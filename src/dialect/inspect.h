@@ -43,6 +43,9 @@ void inspect_stream_by_default(struct inspect_walk *w);
 /* The next member that the dialect has to take or pass over; false: there is none. */
 bool inspect_member(struct inspect_walk *w, enum key *ret);
 
+/* Takes the value as the model's name, and where it stands. inspect_member does it for "model". */
+void inspect_take_model(struct inspect_walk *w);
+
 /* Passes over the value and adds its size to the prompt's, as far as the window shows it. */
 void inspect_take_prompt(struct inspect_walk *w);
 

@@ -116,16 +116,6 @@ void take_name(struct json *j, struct span *ret)
         *ret = v.raw;
 }
 
-void take_copy(struct json *j, char *dst, size_t cap)
-{
-    struct json_value v;
-    if (!take_whole(j, &v))
-        return;
-    dst[0] = '\0';
-    if (v.type == JSON_STRING)
-        (void)json_unescape(v.raw, dst, cap);
-}
-
 void take_size(struct json *j, size_t n_input, int64_t *ret)
 {
     size_t before = json_offset(j);

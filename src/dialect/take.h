@@ -43,9 +43,6 @@ void take_flag(struct json *j, bool *ret);
 /* *ret becomes a string that is not empty, or a number: what may name something. */
 void take_name(struct json *j, struct span *ret);
 
-/* dst becomes the string, unescaped and cut to fit; "" when the value is of another type. */
-void take_copy(struct json *j, char *dst, size_t cap);
-
 /* Adds the value's size in bytes to *ret, as far as the input shows it; n_input: of the reader. */
 void take_size(struct json *j, size_t n_input, int64_t *ret);
 

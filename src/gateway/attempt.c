@@ -16,22 +16,41 @@
 
 static const struct http_client_ops upstream_ops;
 
+static int attempt_aim(struct exchange *x)
+{
+    struct policy_aim_request req = {.head = x->head,
+                                     .window = buf_span(&x->window),
+                                     .is_complete = !x->is_window_exceeded,
+                                     .upstream = x->chosen,
+                                     .is_plain = x->is_plain};
+
+    return x->g->d.policy_ops->aim(x->g->d.policy, x->plan.exchange, &req, &x->aim);
+}
+
 void attempt_begin(struct exchange *x, bool fresh)
 {
     struct tap_attempt told = {.at = clock_mono(),
                                .number = ++x->n_attempts,
-                               .is_usage_injected = x->plan.told.is_usage_injected && !x->is_plain};
+                               .upstream = exchange_upstream(x)->name,
+                               .upstream_index = x->chosen};
 
     x->state = EXCHANGE_CONNECT;
     x->is_sent_told = false;
     x->is_request_dropped = false;
     x->attempt_started = loop_now(x->g->d.loop);
+    if (attempt_aim(x) < 0) {
+        x->n_attempts--;
+        answer_refuse(x, TAP_REASON_INTERNAL, "out of memory");
+        return;
+    }
+    told.is_usage_injected = x->aim.is_usage_injected;
+    told.model = x->aim.model;
     if (x->tap)
         x->g->d.tap_ops->attempt(x->tap, &told);
     deadline_begin(x, x->config->connect_timeout_ns);
     /* A body that is not held cannot be sent twice: no risk with a connection that may be stale. */
-    if (http_pool_acquire(x->g->pools[x->plan.upstream], &upstream_ops, x,
-                          fresh || x->is_window_exceeded, &x->upstream) < 0)
+    if (http_pool_acquire(x->g->pools[x->chosen], &upstream_ops, x, fresh || x->is_window_exceeded,
+                          &x->upstream) < 0)
         answer_refuse(x, TAP_REASON_INTERNAL, "out of memory");
 }
 
@@ -72,6 +91,8 @@ static void upstream_on_head(struct http_client *c, const struct http1_head *hea
         attempt_begin(x, false);
         return;
     }
+    if (choice_again(x, CHOICE_STATUS, head))
+        return;
     if (x->is_request_done)
         request_forget(x);
     else if (!http_client_is_full(c)) /* held back for an upstream that broke meanwhile */
@@ -131,6 +152,8 @@ static void connect_failed(struct exchange *x, enum http_phase phase, int error)
         phase == HTTP_PHASE_DNS && error == -ENOENT ? "there is no such host" : err_str(error);
 
     LOG_WARN("could not %s upstream \"%s\" (%s): %s", what, u->name, u->authority, why);
+    if (choice_again(x, CHOICE_CONNECT_FAILED, NULL))
+        return;
     snprintf(text, sizeof(text), "could not %s upstream \"%s\": %s", what, u->name, why);
     answer_refuse(x, connect_reason(phase, error), text);
 }
@@ -189,6 +212,8 @@ static void upstream_on_failed(struct http_client *c, enum http_phase phase, int
         attempt_begin(x, true);
         return;
     }
+    if (!request_is_own_failure(error) && choice_again(x, CHOICE_CUT, NULL))
+        return;
     answer_flush(x, ANSWER_IS_CUT); /* what this read brought before the fault is passed on */
     if (!x->is_ended)
         attempt_failed(x, error);

@@ -31,6 +31,10 @@ struct gateway_config *gateway_config_new(void)
     c->client_write_timeout_ns = 120 * NS_PER_S;
     c->upstream_idle_timeout_ns = 4 * NS_PER_S;
     c->dns_ttl_ns = 30 * NS_PER_S;
+    c->retry = (struct gateway_retry){.max_attempts = 3,
+                                      .budget_percent = 20,
+                                      .backoff_ns = 100 * NS_PER_MS,
+                                      .max_wait_ns = 2 * NS_PER_S};
     return c;
 }
 
@@ -101,6 +105,26 @@ static const char *authority_split(struct span authority, struct span *ret_host,
     return NULL;
 }
 
+/* Takes "/v4", "/v1beta" off the path's end. Requests bring "/v1" themselves, so that one is
+ * dropped. */
+static void version_split(struct span *path, char version[GATEWAY_VERSION_MAX])
+{
+    struct span last;
+    size_t at = path->n;
+
+    while (at > 0 && path->p[at - 1] != '/')
+        at--;
+    if (at == 0)
+        return;
+    last = span_from(*path, at - 1);
+    if (last.n < 3 || last.n >= GATEWAY_VERSION_MAX || last.p[1] != 'v' || last.p[2] < '0' ||
+        last.p[2] > '9')
+        return;
+    path->n -= last.n;
+    if (!span_eq(last, SPAN("/v1")))
+        span_copy(last, version, GATEWAY_VERSION_MAX);
+}
+
 int gateway_upstream_parse(const char *name, const char *url, struct gateway_upstream *ret,
                            struct err *reterr)
 {
@@ -131,9 +155,7 @@ int gateway_upstream_parse(const char *name, const char *url, struct gateway_ups
         return url_error(reterr, url, wrong);
     while (rest.n > 0 && rest.p[rest.n - 1] == '/')
         rest.n--;
-    /* The requests bring "/v1" themselves. */
-    if (span_ends_with(rest, SPAN("/v1")))
-        rest.n -= strlen("/v1");
+    version_split(&rest, u.version);
     if (rest.n >= sizeof(u.prefix))
         return url_error(reterr, url, "the path is longer than 127 characters");
     span_copy(rest, u.prefix, sizeof(u.prefix));

@@ -72,6 +72,12 @@ static void deadline_on_timer(struct timer *t)
         loop_timer_start(x->g->d.loop, t, left);
         return;
     }
+    if (reason == TAP_REASON_NONE && x->state == EXCHANGE_BACKOFF) {
+        attempt_begin(x, false);
+        return;
+    }
+    if (reason == TAP_REASON_TIMEOUT_CONNECT && choice_again(x, CHOICE_CONNECT_FAILED, NULL))
+        return;
     if (reason == TAP_REASON_NONE && is_client_taking(x)) {
         deadline_extend(x, x->config->client_write_timeout_ns);
         return;

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/stat.h"
 
@@ -54,6 +55,25 @@ static struct admission_request admission_request_of(const struct exchange *x)
                                       .estimated_tokens = x->plan.estimated_tokens};
 }
 
+bool exchange_admit(struct exchange *x, size_t upstream)
+{
+    struct admission_request r = admission_request_of(x);
+
+    x->is_admitted = admission_enter(x->g->d.admission[upstream], &r) == ADMISSION_GRANTED;
+    if (x->is_admitted)
+        x->chosen = upstream;
+    return x->is_admitted;
+}
+
+void exchange_leave(struct exchange *x)
+{
+    struct admission_request r = admission_request_of(x);
+
+    if (x->is_admitted)
+        admission_leave(x->g->d.admission[x->chosen], &r);
+    x->is_admitted = false;
+}
+
 void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
 {
     struct gateway *g = x->g;
@@ -83,10 +103,7 @@ void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
         http_server_end(x->client);
         x->client = NULL;
     }
-    if (x->is_admitted) {
-        struct admission_request r = admission_request_of(x);
-        admission_leave(g->d.admission[x->plan.upstream], &r);
-    }
+    exchange_leave(x);
     if (x->tap)
         g->d.tap_ops->end(x->tap, &f);
     x->tap = NULL;
@@ -106,18 +123,29 @@ void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
 
 /* --- the request's events --- */
 
+static void warn_once(struct gateway *g, const char *text)
+{
+    if (!g->is_warned)
+        LOG_WARN("%s (said once)", text);
+    g->is_warned = true;
+}
+
 static void exchange_plan(struct exchange *x, bool is_complete)
 {
     struct gateway *g = x->g;
     struct policy_request req = {
         .head = x->head, .window = buf_span(&x->window), .is_complete = is_complete};
-    struct admission_request admit;
 
     x->is_window_exceeded = !is_complete;
     g->d.policy_ops->plan(g->d.policy, &req, &x->plan);
     x->has_plan = true;
+    if (x->plan.warning)
+        warn_once(g, x->plan.warning);
+    if (x->plan.n_candidates > 0)
+        x->chosen = x->plan.candidates[0];
     x->plan.told.at = clock_mono();
-    x->plan.told.upstream_index = x->plan.upstream;
+    x->plan.told.upstream_index = x->chosen;
+    x->plan.told.upstream = x->plan.n_candidates > 0 ? exchange_upstream(x)->name : "";
     x->plan.told.is_window_exceeded = x->is_window_exceeded;
     if (x->plan.refusal != TAP_REASON_NONE) {
         answer_refuse(x, x->plan.refusal, x->plan.refusal_text);
@@ -125,15 +153,7 @@ static void exchange_plan(struct exchange *x, bool is_complete)
     }
     if (x->tap)
         g->d.tap_ops->planned(x->tap, &x->plan.told);
-    admit = admission_request_of(x);
-    if (admission_enter(g->d.admission[x->plan.upstream], &admit) != ADMISSION_GRANTED)
-        return; /* no limit is set yet */
-    x->is_admitted = true;
-    if (x->tap)
-        g->d.tap_ops->admitted(x->tap, x->plan.told.at);
-    if (x->is_window_exceeded)
-        http_server_pause(x->client);
-    attempt_begin(x, false);
+    choice_first(x);
 }
 
 /* A path, "*", or an http URL with nothing but a path behind its host; CONNECT's is refused by

@@ -5,8 +5,8 @@
  *
  * A request walks RECEIVE -> PLAN -> ADMIT -> CONNECT -> SEND -> WAIT -> STREAM -> TAIL. PLAN and
  * ADMIT take no time yet, so no exchange is ever seen resting in them. A retry goes back to
- * CONNECT. Whatever happens, exchange_end is called once; memory goes at the end of the turn, so
- * that every function up the stack may still look at is_ended.
+ * CONNECT, perhaps through BACKOFF. Whatever happens, exchange_end is called once; memory goes at
+ * the end of the turn, so that every function up the stack may still look at is_ended.
  */
 #ifndef GATEWAY_EXCHANGE_H
 #define GATEWAY_EXCHANGE_H
@@ -20,6 +20,7 @@
 
 enum exchange_state {
     EXCHANGE_RECEIVE, /* collecting the request window */
+    EXCHANGE_BACKOFF, /* between two attempts at one upstream */
     EXCHANGE_CONNECT,
     EXCHANGE_SEND, /* request head sent, body going out */
     EXCHANGE_WAIT, /* request sent, no answer head yet */
@@ -50,10 +51,14 @@ struct exchange {
     bool is_window_exceeded; /* body is streamed: no retry, no edits */
     bool is_sent_told;
     bool is_request_dropped; /* the upstream takes no more of it; its answer or end is awaited */
-    bool is_plain;           /* this attempt goes without the plan's edits */
+    bool is_plain;           /* this attempt goes without the edit that an upstream refused */
     bool was_stale_retried;
     struct policy_plan plan;
+    struct policy_aim aim; /* of the attempt under way */
     bool has_plan, is_admitted;
+    size_t chosen;      /* upstream of the attempt under way; the first choice before */
+    uint32_t tried;     /* bit i: candidate i of the plan had its turn */
+    uint32_t n_retries; /* attempts that followed a failed one */
     uint32_t n_attempts;
 
     /* answer */
@@ -86,17 +91,36 @@ struct gateway {
     void (*on_drained)(void *arg);
     void *drained_arg;
     bool is_draining;
+    bool is_warned;       /* of what the plan warned of */
+    int32_t retry_budget; /* hundredths of a retry */
 };
 
 /* exchange.c: from its first byte to its end; what client connections tell. */
 extern const struct http_server_ops exchange_server_ops;
 void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason);
 void exchange_free(struct exchange *x);
-/* Where the plan sends it. */
+/* Where the attempt under way goes. */
 static inline const struct gateway_upstream *exchange_upstream(const struct exchange *x)
 {
-    return &x->config->upstreams[x->plan.upstream];
+    return &x->config->upstreams[x->chosen];
 }
+/* Into an upstream's admission and out of it again. */
+bool exchange_admit(struct exchange *x, size_t upstream);
+void exchange_leave(struct exchange *x);
+
+/* choice.c: which upstream next. */
+enum choice_cause {
+    CHOICE_CONNECT_FAILED,
+    CHOICE_CUT, /* no answer, or none that is HTTP */
+    CHOICE_STATUS,
+};
+/* The plan's first choice. */
+void choice_first(struct exchange *x);
+/*
+ * An attempt has failed before anything of it went to the client, by head's status where there is
+ * one: begins the next one, now or after a wait, if there may be one. false: there may not.
+ */
+bool choice_again(struct exchange *x, enum choice_cause cause, const struct http1_head *head);
 
 /* attempt.c: one try at the upstream; what upstream connections tell. fresh: not with a connection
  * that was used before. */

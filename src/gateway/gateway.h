@@ -26,7 +26,12 @@
 #include "tap/policy.h"
 #include "tap/tap.h"
 
-enum { GATEWAY_UPSTREAMS_MAX = TAP_UPSTREAMS_MAX, GATEWAY_NAME_MAX = 64, GATEWAY_PREFIX_MAX = 128 };
+enum {
+    GATEWAY_UPSTREAMS_MAX = TAP_UPSTREAMS_MAX,
+    GATEWAY_NAME_MAX = 64,
+    GATEWAY_PREFIX_MAX = 128,
+    GATEWAY_VERSION_MAX = 16
+};
 
 struct gateway_upstream {
     char name[GATEWAY_NAME_MAX]; /* label value and name in logs */
@@ -34,6 +39,16 @@ struct gateway_upstream {
     uint16_t port;
     char authority[ADDR_HOST_MAX + 8]; /* what Host says */
     char prefix[GATEWAY_PREFIX_MAX];   /* put before the request's path; "" or "/base" */
+    char version[GATEWAY_VERSION_MAX]; /* takes the place of the request's "/v1"; "" or "/v4" */
+};
+
+/* When an attempt is followed by another. */
+struct gateway_retry {
+    uint32_t max_attempts;   /* tries of one request in all; 1: none is repeated */
+    uint32_t budget_percent; /* retries per hundred requests, beyond a few */
+    bool same_upstream;      /* also to the same one, after a wait */
+    int64_t backoff_ns;      /* the first wait; doubles */
+    int64_t max_wait_ns;     /* an upstream's Retry-After above this is left to the client */
 };
 
 /* Immutable once shared; reference-counted. */
@@ -53,6 +68,7 @@ struct gateway_config {
     int64_t client_write_timeout_ns;  /* a client that takes nothing of what waits for it */
     int64_t upstream_idle_timeout_ns; /* keep below the upstream's own */
     int64_t dns_ttl_ns;
+    struct gateway_retry retry;
 };
 
 /* A config with defaults and one reference; NULL: out of memory. */
@@ -61,8 +77,8 @@ struct gateway_config *gateway_config_ref(struct gateway_config *c);
 struct gateway_config *gateway_config_unref(struct gateway_config *c); /* returns NULL */
 
 /*
- * Takes "http://host[:port][/base]" apart into *ret. A base of "/v1" is dropped where requests
- * bring their own (both forms of base URL work). -EINVAL with text and hint.
+ * Takes "http://host[:port][/base]" apart into *ret. A version at the base's end ("/v1", "/v4") is
+ * kept apart: requests bring their own. -EINVAL with text and hint.
  */
 int gateway_upstream_parse(const char *name, const char *url, struct gateway_upstream *ret,
                            struct err *reterr) WARN_UNUSED;

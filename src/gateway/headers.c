@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "gateway/exchange.h"
@@ -34,17 +35,40 @@ static bool is_connection_bound(const struct http1_head *head, struct span name)
     return http1_is_hop_by_hop(name) || http1_is_nominated(head, name);
 }
 
-/* A target in absolute form ("http://host/path") as the path that an origin server expects. */
-static struct span target_origin_form(struct span target)
-{
-    struct span rest = target;
-    size_t slash;
+/* The client's, where they are not for the upstream. */
+static const struct span credentials[] = {
+    SPAN_INIT("Authorization"),
+    SPAN_INIT("x-api-key"),
+    SPAN_INIT("api-key"),
+    SPAN_INIT("x-goog-api-key"),
+};
 
-    if (target.n < 8 || !span_eq_nocase(span_of(target.p, 7), SPAN("http://")))
-        return target;
-    rest = span_from(target, 7);
-    slash = span_find_char(rest, '/');
-    return slash == rest.n ? SPAN("/") : span_from(rest, slash);
+static bool is_request_dropped(const struct exchange *x, struct span name)
+{
+    const struct policy_aim *aim = &x->aim;
+
+    if (is_connection_bound(x->head, name) ||
+        is_listed(request_dropped, ARRAY_LEN(request_dropped), name))
+        return true;
+    if (x->plan.wants_identity && span_eq_nocase(name, SPAN("Accept-Encoding")))
+        return true;
+    if (aim->credential_name.n > 0 && span_eq_nocase(name, aim->credential_name))
+        return true;
+    return aim->drops_credentials && is_listed(credentials, ARRAY_LEN(credentials), name);
+}
+
+/* "POST /base/v4/chat/completions": the upstream's version in place of the request's "/v1". */
+static int request_line(const struct exchange *x, const struct gateway_upstream *u, struct buf *out)
+{
+    struct span target = x->aim.target;
+    struct span rest = span_from(target, strlen("/v1"));
+    char prefix[GATEWAY_PREFIX_MAX + GATEWAY_VERSION_MAX];
+
+    if (u->version[0] == '\0' || !span_starts_with(target, SPAN("/v1")) ||
+        (rest.n > 0 && rest.p[0] != '/' && rest.p[0] != '?'))
+        return http_head_request(out, x->head->method, span_cstr(u->prefix), target);
+    (void)snprintf(prefix, sizeof(prefix), "%s%s", u->prefix, u->version);
+    return http_head_request(out, x->head->method, span_cstr(prefix), rest);
 }
 
 int headers_to_upstream(const struct exchange *x, const struct gateway_upstream *u,
@@ -54,22 +78,20 @@ int headers_to_upstream(const struct exchange *x, const struct gateway_upstream 
     int r;
 
     buf_clear(out);
-    r = http_head_request(out, x->head->method, span_cstr(u->prefix),
-                          target_origin_form(x->head->target));
+    r = request_line(x, u, out);
     if (r == 0)
         r = http_head_field(out, SPAN("Host"), span_cstr(u->authority));
     for (size_t i = 0; r == 0 && i < x->head->n_fields; i++) {
         const struct http1_field *f = &x->head->fields[i];
 
-        if (is_connection_bound(x->head, f->name) ||
-            is_listed(request_dropped, ARRAY_LEN(request_dropped), f->name))
-            continue;
-        if (x->plan.wants_identity && span_eq_nocase(f->name, SPAN("Accept-Encoding")))
+        if (is_request_dropped(x, f->name))
             continue;
         if (span_eq_nocase(f->name, SPAN("X-Request-Id")))
             has_id = true;
         r = http_head_field(out, f->name, f->value);
     }
+    if (r == 0 && x->aim.credential_name.n > 0)
+        r = http_head_field(out, x->aim.credential_name, x->aim.credential);
     if (r == 0 && x->plan.wants_identity)
         r = http_head_field(out, SPAN("Accept-Encoding"), SPAN("identity"));
     if (r == 0 && !has_id)

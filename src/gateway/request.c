@@ -15,14 +15,12 @@ static int request_parts(const struct exchange *x, struct span *parts, uint64_t 
     size_t done = 0;
     int n = 0;
 
-    if (!x->is_plain) {
-        for (size_t i = 0; i < x->plan.n_edits; i++) {
-            const struct policy_edit *e = &x->plan.edits[i];
-            parts[n++] = span_take(&rest, e->at - done);
-            parts[n++] = e->insert;
-            span_take(&rest, e->remove);
-            done = e->at + e->remove;
-        }
+    for (size_t i = 0; i < x->aim.n_edits; i++) {
+        const struct policy_edit *e = &x->aim.edits[i];
+        parts[n++] = span_take(&rest, e->at - done);
+        parts[n++] = e->insert;
+        span_take(&rest, e->remove);
+        done = e->at + e->remove;
     }
     parts[n++] = rest;
     *ret_bytes = 0;
@@ -39,8 +37,9 @@ static struct http_framing request_framing(const struct exchange *x, uint64_t he
         return (struct http_framing){HTTP1_BODY_NONE, 0};
     if (!x->is_window_exceeded)
         return (struct http_framing){HTTP1_BODY_LENGTH, held_bytes};
-    if (x->head->framing == HTTP1_BODY_LENGTH)
-        return (struct http_framing){HTTP1_BODY_LENGTH, x->head->content_length};
+    if (x->head->framing == HTTP1_BODY_LENGTH) /* with what the edits added to the held part */
+        return (struct http_framing){HTTP1_BODY_LENGTH,
+                                     x->head->content_length - buf_len(&x->window) + held_bytes};
     return (struct http_framing){HTTP1_BODY_CHUNKED, 0};
 }
 

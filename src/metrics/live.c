@@ -93,6 +93,15 @@ void live_admitted(struct live *live, const struct live_labels *l, int64_t queue
     metrics_record_queue(set_of(live, l), queue_ns);
 }
 
+void live_retried(struct live *live, const struct live_labels *l)
+{
+    if (!live)
+        return;
+    metrics_attempt_over(live->set);
+    metrics_inflight_end(live->inflight);
+    live->inflight = metrics_inflight_begin(set_of(live, l));
+}
+
 void live_first_token(struct live *live, const struct live_labels *l, int64_t ttft_ns)
 {
     metrics_record_ttft(set_of(live, l), ttft_ns, l->request_id);

@@ -110,6 +110,11 @@ void metrics_inflight_end(struct metrics_series *inflight)
     bump(inflight, -1);
 }
 
+void metrics_attempt_over(struct metrics_series_set *set)
+{
+    count(set, METRIC_ATTEMPTS, 0, 1);
+}
+
 void metrics_set_upstream_silent(struct metrics_series_set *set, int64_t silent_ns)
 {
     struct metrics_series *s = series_in(set, METRIC_UPSTREAM_SILENT, 0);
@@ -170,7 +175,7 @@ static void record_result(struct metrics_series_set *set, const struct record *r
     count(set, METRIC_REQUESTS, (int)r->outcome, 1);
     count(set, METRIC_HTTP_RESPONSES, family_status_index(r->status), 1);
     if (r->n_attempts > 0)
-        count(set, METRIC_ATTEMPTS, 0, r->n_attempts);
+        count(set, METRIC_ATTEMPTS, 0, 1); /* the last; those before it were counted when it began */
     if (r->e2e_ns >= 0)
         record_exemplar(set, METRIC_E2E, (int)r->outcome, r->e2e_ns, r->request_id);
     if (r->upstream_ttft_ns >= 0)

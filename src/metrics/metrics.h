@@ -96,6 +96,9 @@ void metrics_stream_started(struct metrics_series_set *set);
 struct metrics_series *metrics_inflight_begin(struct metrics_series_set *set);
 void metrics_inflight_end(struct metrics_series *inflight);
 
+/* An attempt there is over, and another follows it. */
+void metrics_attempt_over(struct metrics_series_set *set);
+
 /* Of the set's upstream; by one shard only, since the shards' gauges are added up. */
 void metrics_set_upstream_silent(struct metrics_series_set *set, int64_t silent_ns);
 

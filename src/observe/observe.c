@@ -123,14 +123,23 @@ static void on_admitted(struct tap *t, mono_t at)
 
 static void on_attempt(struct tap *t, const struct tap_attempt *a)
 {
+    struct record *r = &t->rec;
     look_remember(t);
     reading_reset(t);
     t->labels.upstream_status = 0;
+    t->upstream = (uint16_t)(a->upstream_index % TAP_UPSTREAMS_MAX);
+    observer_lock(t->observer);
+    (void)span_copy(span_cstr(a->upstream), r->upstream, sizeof(r->upstream));
+    (void)span_copy(span_cstr(a->model ? a->model : r->model_requested), r->model_upstream,
+                    sizeof(r->model_upstream));
+    observer_unlock(t->observer);
     t->rec.t_attempt = a->at;
     t->rec.n_attempts = a->number;
     t->rec.flags &= ~(uint32_t)RECORD_USAGE_INJECTED;
     if (a->is_usage_injected)
         t->rec.flags |= RECORD_USAGE_INJECTED;
+    if (a->number > 1 && t->is_started)
+        t->observer->ops->retried(t->observer->sink, &t->labels);
 }
 
 static void on_connected(struct tap *t, const struct tap_connected *c)

@@ -9,55 +9,56 @@
 #include "policy/policy.h"
 
 #include <errno.h>
+#include <stdio.h>
 
+#include "base/jsonw.h"
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/stat.h"
 #include "dialect/dialect.h"
 #include "policy/filter.h"
+#include "policy/path.h"
 
-enum { BYTES_PER_TOKEN = 4 };
+enum { BYTES_PER_TOKEN = 4, REFUSED_MAX = 64, TARGET_MAX = 2 * LIMIT_HEAD_BYTES };
 
-enum { REFUSED_MAX = 64 };
+/* As JSON each byte of a name may take six. */
+enum { RENAME_MAX = 6 * DIALECT_MODEL_MAX + 2 };
 
 struct policy {
+    struct routes *routes;
     bool inject_usage;
+    struct rng rng;
     /* Which model of which upstream refused our edit; the newest REFUSED_MAX. */
     struct refused {
         size_t upstream;
         char model[DIALECT_MODEL_MAX];
     } refused[REFUSED_MAX];
     size_t n_refused; /* ever */
-    size_t n_upstreams;
-    struct policy_upstream {
-        char *name;
-    } upstreams[];
 };
 
 struct policy_exchange {
     const struct dialect *dialect; /* may be NULL */
     struct dialect_request request;
-    size_t upstream;
-    bool is_injected; /* in the attempt under way */
-    bool is_repeat;   /* that attempt is the one without our edit */
+    struct routes *routes; /* those it was planned with */
+    struct routes_match match;
+    struct span target;  /* what the client meant */
+    struct buf repaired; /* its text, where it is no part of the request's */
+    struct buf dropped, renamed;
+    struct buf rename; /* the model as this attempt's upstream calls it, as JSON */
+    size_t upstream;   /* of the attempt under way */
+    bool is_injected;  /* in the attempt under way */
+    bool is_repeat;    /* that attempt is the one without our edit */
+    char no_route[DIALECT_MODEL_MAX + 64];
     struct filter filter;
 };
 
 int policy_new(const struct policy_config *config, struct policy **ret)
 {
-    if (config->n_upstreams == 0)
-        return -EINVAL;
-    struct policy *p = mem_zalloc(1, sizeof(*p) + config->n_upstreams * sizeof(p->upstreams[0]));
+    struct policy *p = mem_zalloc(1, sizeof(*p));
     if (!p)
         return -ENOMEM;
-    p->inject_usage = config->inject_usage;
-    for (size_t i = 0; i < config->n_upstreams; i++) {
-        p->upstreams[i].name = mem_strdup(config->upstreams[i]);
-        if (!p->upstreams[i].name) {
-            policy_free(p);
-            return -ENOMEM;
-        }
-        p->n_upstreams++;
-    }
+    rng_seed(&p->rng, config->seed);
+    policy_reload(p, config);
     *ret = p;
     return 0;
 }
@@ -66,15 +67,17 @@ struct policy *policy_free(struct policy *p)
 {
     if (!p)
         return NULL;
-    for (size_t i = 0; i < p->n_upstreams; i++)
-        mem_free(p->upstreams[i].name);
+    routes_unref(p->routes);
     mem_free(p);
     return NULL;
 }
 
-void policy_reload(struct policy *p, bool inject_usage)
+void policy_reload(struct policy *p, const struct policy_config *config)
 {
-    p->inject_usage = inject_usage;
+    struct routes *old = p->routes;
+    p->routes = routes_ref(config->routes);
+    routes_unref(old);
+    p->inject_usage = config->inject_usage;
     p->n_refused = 0;
 }
 
@@ -87,6 +90,87 @@ static uint32_t estimate_tokens(const struct dialect_request *req)
         n = req->max_tokens > UINT32_MAX - n ? UINT32_MAX : n + req->max_tokens;
     return (uint32_t)(n > UINT32_MAX ? UINT32_MAX : n);
 }
+
+static struct policy_exchange *exchange_new(struct policy *p)
+{
+    struct policy_exchange *x = mem_zalloc(1, sizeof(*x));
+    if (!x)
+        return NULL;
+    x->routes = routes_ref(p->routes);
+    buf_init(&x->repaired, TARGET_MAX);
+    buf_init(&x->dropped, TARGET_MAX);
+    buf_init(&x->renamed, TARGET_MAX);
+    buf_init(&x->rename, RENAME_MAX);
+    return x;
+}
+
+static void refuse(struct policy_plan *plan, enum tap_reason reason, const char *text)
+{
+    plan->refusal = reason;
+    plan->refusal_text = text;
+}
+
+static const char *const repair_warnings[] = {
+    [PATH_AS_IT_IS] = NULL,
+    [PATH_DOUBLED] = "a client's base URL ends with /v1 where its library adds another: requests "
+                     "for /v1/v1/... are taken for /v1/...",
+    [PATH_BARE] = NULL, /* both ways to write a base URL are right */
+};
+
+static int plan_target(struct policy_exchange *x, const struct policy_request *req,
+                       struct policy_plan *ret)
+{
+    enum path_repair repair;
+    x->target = path_of_target(req->head->target);
+    int r = path_repair(&x->target, &x->repaired, &repair);
+    if (r < 0)
+        return r;
+    ret->warning = repair_warnings[repair];
+    if (repair != PATH_AS_IT_IS)
+        stat_inc(STAT_PATHS_REPAIRED);
+    return 0;
+}
+
+static void plan_route(struct policy *p, struct policy_exchange *x, struct policy_plan *ret)
+{
+    routes_find(x->routes, x->request.model, &p->rng, &x->match);
+    ret->n_candidates = x->match.n;
+    for (size_t i = 0; i < x->match.n; i++)
+        ret->candidates[i] = (uint16_t)x->match.candidates[i].upstream;
+    if (x->match.n > 0)
+        return;
+    (void)snprintf(x->no_route, sizeof(x->no_route),
+                   "no upstream serves the model \"%s\"; /v1/models lists what there is",
+                   x->request.model);
+    refuse(ret, TAP_REASON_NO_ROUTE, x->no_route);
+}
+
+static void policy_plan(struct policy *p, const struct policy_request *req, struct policy_plan *ret)
+{
+    *ret = (struct policy_plan){.refusal = TAP_REASON_NONE};
+    struct policy_exchange *x = exchange_new(p);
+    if (!x || plan_target(x, req, ret) < 0) {
+        ret->exchange = x;
+        refuse(ret, TAP_REASON_INTERNAL, "out of memory");
+        return;
+    }
+    const struct dialect_endpoint *endpoint = dialect_endpoint(req->head->method, x->target);
+    ret->exchange = x;
+    ret->wants_identity = endpoint->dialect != NULL;
+    ret->told.endpoint = endpoint->label;
+    ret->told.dialect = x->dialect = endpoint->dialect;
+    if (x->dialect) {
+        x->dialect->inspect(x->target, req->window, req->is_complete, &x->request);
+        ret->is_stream = x->request.is_stream;
+        ret->estimated_tokens = estimate_tokens(&x->request);
+        ret->told.request = &x->request;
+    }
+    ret->is_repeatable = x->dialect != NULL || span_eq(req->head->method, SPAN("GET")) ||
+                         span_eq(req->head->method, SPAN("HEAD"));
+    plan_route(p, x, ret);
+}
+
+/* --- aim --- */
 
 static bool is_refused(const struct policy *p, const struct policy_exchange *x)
 {
@@ -106,45 +190,109 @@ static void remember_refusal(struct policy *p, const struct policy_exchange *x)
     memcpy(r->model, x->request.model, sizeof(r->model));
 }
 
-static void plan_injection(struct policy *p, struct policy_exchange *x, struct span window,
-                           struct policy_plan *ret)
+static void aim_injection(struct policy *p, struct policy_exchange *x,
+                          const struct policy_aim_request *req, struct policy_aim *ret)
 {
     struct dialect_edit edit;
-    if (!p->inject_usage || is_refused(p, x))
+    if (!p->inject_usage || req->is_plain || !req->is_complete || is_refused(p, x))
         return;
-    if (!x->dialect->can_include_usage || !x->dialect->add_include_usage ||
-        !x->dialect->add_include_usage(window, &x->request, &edit))
+    if (!x->dialect || !x->dialect->can_include_usage || !x->dialect->add_include_usage ||
+        !x->dialect->add_include_usage(req->window, &x->request, &edit))
         return;
     ret->edits[ret->n_edits++] = (struct policy_edit){edit.at, edit.remove, edit.insert};
-    ret->told.is_usage_injected = true;
+    ret->is_usage_injected = true;
     x->is_injected = true;
     filter_init(&x->filter, x->dialect->may_be_bare_usage, x->dialect->is_bare_usage);
     stat_inc(STAT_USAGE_INJECTED);
 }
 
-static void policy_plan(struct policy *p, const struct policy_request *req, struct policy_plan *ret)
+static const char *served_by(const struct policy_exchange *x, size_t upstream)
 {
-    const struct dialect_endpoint *endpoint =
-        dialect_endpoint(req->head->method, req->head->target);
-    *ret = (struct policy_plan){.wants_identity = endpoint->dialect != NULL};
-    ret->told.endpoint = endpoint->label;
-    ret->told.dialect = endpoint->dialect;
-    ret->told.upstream = p->upstreams[ret->upstream].name;
-    struct policy_exchange *x = mem_zalloc(1, sizeof(*x));
-    if (!x) {
-        stat_inc(STAT_UNOBSERVED_NO_MEMORY);
-        return; /* passes unchanged */
+    for (size_t i = 0; i < x->match.n; i++) {
+        if (x->match.candidates[i].upstream == upstream)
+            return x->match.candidates[i].served;
     }
-    x->dialect = endpoint->dialect;
-    x->upstream = ret->upstream;
-    ret->exchange = x;
-    if (!x->dialect)
-        return;
-    x->dialect->inspect(req->head->target, req->window, req->is_complete, &x->request);
-    ret->is_stream = x->request.is_stream;
-    ret->estimated_tokens = estimate_tokens(&x->request);
-    ret->told.request = &x->request;
-    plan_injection(p, x, req->window, ret);
+    return NULL;
+}
+
+/* The name that the upstream knows, in the body or in the path. */
+static int aim_model(struct policy_exchange *x, struct policy_aim *ret)
+{
+    const struct dialect_request *request = &x->request;
+    const char *served = served_by(x, x->upstream);
+    struct jsonw w;
+    if (!served || request->model_bytes == 0 || strcmp(served, request->model) == 0)
+        return 0;
+    ret->model = served;
+    if (request->is_model_in_target)
+        return path_replace(&ret->target, request->model_at, request->model_bytes,
+                            span_cstr(served), &x->renamed);
+    buf_clear(&x->rename);
+    jsonw_init(&w, &x->rename);
+    jsonw_cstr(&w, served);
+    ret->edits[ret->n_edits++] =
+        (struct policy_edit){request->model_at, request->model_bytes, buf_span(&x->rename)};
+    return jsonw_error(&w);
+}
+
+static struct span credential_header(const struct policy_exchange *x)
+{
+    static const struct {
+        const struct span dialect_prefix;
+        const struct span header;
+    } forms[] = {
+        {SPAN_INIT("anthropic"), SPAN_INIT("x-api-key")},
+        {SPAN_INIT("gemini"), SPAN_INIT("x-goog-api-key")},
+    };
+    const char *own = routes_key_header(x->routes, x->upstream);
+    if (own[0] != '\0')
+        return span_cstr(own);
+    for (size_t i = 0; i < ARRAY_LEN(forms) && x->dialect; i++) {
+        if (span_starts_with(span_cstr(x->dialect->name), forms[i].dialect_prefix))
+            return forms[i].header;
+    }
+    return SPAN("Authorization");
+}
+
+/* The upstream's own key in place of whatever the client has. */
+static int aim_credential(struct policy_exchange *x, struct policy_aim *ret)
+{
+    const char *key = routes_key(x->routes, x->upstream);
+    if (key[0] == '\0')
+        return 0;
+    ret->drops_credentials = true;
+    ret->credential_name = credential_header(x);
+    ret->credential = span_cstr(span_eq_nocase(ret->credential_name, SPAN("Authorization"))
+                                    ? routes_bearer(x->routes, x->upstream)
+                                    : key);
+    return path_drop_parameter(&ret->target, SPAN("key"), &x->dropped);
+}
+
+static void sort_edits(struct policy_aim *aim)
+{
+    if (aim->n_edits == 2 && aim->edits[0].at > aim->edits[1].at) {
+        struct policy_edit first = aim->edits[1];
+        aim->edits[1] = aim->edits[0];
+        aim->edits[0] = first;
+    }
+}
+
+static int policy_aim(struct policy *p, struct policy_exchange *x,
+                      const struct policy_aim_request *req, struct policy_aim *ret)
+{
+    *ret = (struct policy_aim){.target = x->target};
+    x->upstream = req->upstream;
+    if (x->is_injected)
+        filter_done(&x->filter);
+    x->is_injected = false;
+    int r = aim_model(x, ret);
+    if (r == 0)
+        r = aim_credential(x, ret);
+    if (r < 0)
+        return r;
+    aim_injection(p, x, req, ret);
+    sort_edits(ret);
+    return 0;
 }
 
 /* --- answers --- */
@@ -210,6 +358,7 @@ static const struct refusal refusals[TAP_REASON_COUNT_] = {
     [TAP_REASON_BODY_TOO_LARGE] = {REFUSAL_BODY_TOO_LARGE, "the request body is too large"},
     [TAP_REASON_UNAUTHORIZED] = {REFUSAL_UNAUTHORIZED, "missing or unknown API key"},
     [TAP_REASON_FORBIDDEN] = {REFUSAL_FORBIDDEN, "this key may not do that"},
+    [TAP_REASON_NO_ROUTE] = {REFUSAL_NOT_FOUND, "no upstream serves this model"},
     [TAP_REASON_REJECTED] = {REFUSAL_TOO_MANY, "too many requests are waiting, try again later"},
     [TAP_REASON_CONNECT_DNS] = {REFUSAL_CONNECT_FAILED, "the upstream's name was not found"},
     [TAP_REASON_CONNECT_REFUSED] = {REFUSAL_CONNECT_FAILED, "the upstream refused the connection"},
@@ -260,11 +409,17 @@ static void policy_plan_done(struct policy *p, struct policy_exchange *x)
     if (!x)
         return;
     filter_done(&x->filter);
+    buf_done(&x->repaired);
+    buf_done(&x->dropped);
+    buf_done(&x->renamed);
+    buf_done(&x->rename);
+    routes_unref(x->routes);
     mem_free(x);
 }
 
 const struct policy_ops policy_ops = {
     .plan = policy_plan,
+    .aim = policy_aim,
     .answer_head = policy_answer_head,
     .wants_filter = policy_wants_filter,
     .filter = policy_filter,

@@ -3,6 +3,8 @@
  * tap/policy.h - what the byte path may ask: where to, with which edits, what to remove, how to
  * refuse.
  *
+ * Order:     plan, then for each attempt aim, answer_head, wants_filter, filter*; plan_done.
+ *
  * Role:      seam between gateway/ (knows bytes and HTTP) and policy/ (knows dialects). The path
  *            asks; policy answers from what it is given and keeps no reference to it.
  * Failing:   plan fails closed where it decides about access (a refusal), and open where it only
@@ -21,9 +23,9 @@
 #include "tap/tap.h"
 #include "wire/http1.h"
 
-enum { POLICY_EDITS_MAX = 4 };
+enum { POLICY_EDITS_MAX = 4, POLICY_CANDIDATES_MAX = 8 };
 
-/* Replace `remove` bytes at offset `at` of the window by insert (valid as long as the plan). */
+/* Replace `remove` bytes at offset `at` of the window by insert (valid as long as the aim). */
 struct policy_edit {
     size_t at;
     size_t remove;
@@ -41,18 +43,45 @@ struct policy; /* the worker's policy object */
 /* Dialect knowledge of one exchange, opaque to the path; lives until plan_done. */
 struct policy_exchange;
 
+/* What holds for the whole request. */
 struct policy_plan {
-    struct policy_exchange *exchange; /* may be NULL (nothing special about this exchange) */
+    struct policy_exchange *exchange; /* NULL with a refusal for want of memory */
     enum tap_reason refusal;          /* TAP_REASON_NONE: go on */
     const char *refusal_text;         /* static or owned by exchange */
-    size_t upstream;                  /* index into the gateway's upstreams */
-    int admission_class;              /* 0 interactive, 1 batch */
+    const char *warning;              /* for the operator, once; static; NULL: none */
+    /* Indices into the gateway's upstreams, in the order of choice; 1 at least, but for a refusal.
+     */
+    size_t n_candidates;
+    uint16_t candidates[POLICY_CANDIDATES_MAX];
+    int admission_class; /* 0 interactive, 1 batch */
     uint32_t estimated_tokens;
-    bool is_stream;      /* the client asked for a stream */
-    bool wants_identity; /* ask the upstream for an uncoded answer */
-    size_t n_edits;      /* sorted by at, not overlapping; only for complete windows */
+    bool is_stream;          /* the client asked for a stream */
+    bool is_repeatable;      /* done twice it harms nobody: may be tried again though it was sent */
+    bool wants_identity;     /* ask the upstream for an uncoded answer */
+    struct tap_planned told; /* for the tap; `at` and the upstream are set by the path */
+};
+
+/*
+ * What one attempt needs, for the upstream it goes to. Valid until the next aim or plan_done of
+ * this exchange.
+ */
+struct policy_aim {
+    struct span target; /* path and query to ask for, before the upstream's own base */
+    size_t n_edits;     /* sorted by at, not overlapping */
     struct policy_edit edits[POLICY_EDITS_MAX];
-    struct tap_planned told; /* for the tap; `at` and upstream_index are set by the path */
+    bool drops_credentials;      /* the client's stay here */
+    struct span credential_name; /* the header that is set instead; empty: none */
+    struct span credential;      /* its value: secret */
+    bool is_usage_injected;
+    const char *model; /* as this upstream calls it, where that is not as asked; else NULL */
+};
+
+struct policy_aim_request {
+    const struct http1_head *head;
+    struct span window; /* as it was planned */
+    bool is_complete;
+    size_t upstream;
+    bool is_plain; /* without the edit that an upstream refused */
 };
 
 /* Verdict about an upstream's answer head, before anything went to the client. */
@@ -64,6 +93,9 @@ enum policy_verdict {
 struct policy_ops {
     /* Always fills *ret. */
     void (*plan)(struct policy *p, const struct policy_request *req, struct policy_plan *ret);
+    /* Before each attempt. Fills *ret; -ENOMEM, -EMSGSIZE. */
+    int (*aim)(struct policy *p, struct policy_exchange *x, const struct policy_aim_request *req,
+               struct policy_aim *ret);
     enum policy_verdict (*answer_head)(struct policy *p, struct policy_exchange *x,
                                        const struct http1_head *head);
     /* Whether the body of this answer must go through filter (something may have to be removed).

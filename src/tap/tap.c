@@ -14,6 +14,7 @@ const char *tap_reason_name(enum tap_reason r)
         [TAP_REASON_BODY_TOO_LARGE] = "body_too_large",
         [TAP_REASON_UNAUTHORIZED] = "unauthorized",
         [TAP_REASON_FORBIDDEN] = "forbidden",
+        [TAP_REASON_NO_ROUTE] = "no_route",
         [TAP_REASON_REJECTED] = "rejected",
         [TAP_REASON_CONNECT_DNS] = "connect_dns",
         [TAP_REASON_CONNECT_REFUSED] = "connect_refused",

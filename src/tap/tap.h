@@ -43,6 +43,7 @@ enum tap_reason {
     TAP_REASON_BODY_TOO_LARGE,
     TAP_REASON_UNAUTHORIZED,
     TAP_REASON_FORBIDDEN,
+    TAP_REASON_NO_ROUTE, /* no upstream serves the model */
     TAP_REASON_REJECTED,
     TAP_REASON_CONNECT_DNS,
     TAP_REASON_CONNECT_REFUSED,
@@ -77,18 +78,20 @@ struct tap_begin {
 /* What the plan decided, for the record. Strings are valid during the call. */
 struct tap_planned {
     mono_t at;
-    const char *upstream;
+    const char *upstream;  /* the first choice; "" for a refusal; set by the path */
     size_t upstream_index; /* below TAP_UPSTREAMS_MAX; set by the path */
     const char *endpoint;  /* static */
     const void *dialect;   /* const struct dialect *, opaque to the path; may be NULL */
     const void *request;   /* const struct dialect_request *, opaque to the path; may be NULL */
-    bool is_usage_injected;
     bool is_window_exceeded;
 };
 
 struct tap_attempt {
     mono_t at;
-    uint32_t number;        /* 1 = the first */
+    uint32_t number;      /* 1 = the first */
+    const char *upstream; /* the name; valid during the call, as are the others */
+    size_t upstream_index;
+    const char *model;      /* as this upstream calls it; NULL: as it was asked for */
     bool is_usage_injected; /* false again on the repeat without it */
 };
 

@@ -99,6 +99,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "upstreams:\n"
                                "  - name: vllm\n"
                                "    url: http://gpu-1:8000/base/v1/\n"
+                               "aliases: [a=b]\n"
                                "admin: {listen: \":9\"}\n"
                                "usage: {inject: false}\n"
                                "timeline: {every: 7}\n"
@@ -117,6 +118,8 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "  client_idle: 7s\n"
                                "  client_write: 9s\n"
                                "  upstream_idle: 8s\n"
+                               "retry: {attempts: 5, budget: 7, same_upstream: true, "
+                               "backoff: 3ms, max_wait: 9s}\n"
                                "watchdog: {hung_after: 45s, cut_after: 90s}\n"
                                "dns: {ttl: 0}\n"
                                "metrics:\n"
@@ -228,9 +231,10 @@ static const struct mistake mistakes[] = {
      "write \"timeouts:\" and, indented on the next line, \"connect:\""},
     {UPSTREAM "dns: {zzzzz: 1}\n", 2, 7, "unknown key \"zzzzz\" in \"dns\"", "known here: ttl"},
     {UPSTREAM "<<: 1\n", 2, 1, "unknown key \"<<\"",
-     "known here: listen, workers, data_dir, drain_timeout, models, upstreams, admin, usage, "
+     "known here: listen, workers, data_dir, drain_timeout, models, upstreams, aliases, admin, "
+     "usage, "
      "timeline, "
-     "limits, timeouts, watchdog, dns, metrics, log"},
+     "limits, timeouts, retry, watchdog, dns, metrics, log"},
     {UPSTREAM "workers: 2\nworkers: 3\n", 3, 1, "key \"workers\" stands twice",
      "the first one is on line 2; keep one of them"},
     {UPSTREAM "log: {level: info}\nlog: {level: warn}\n", 3, 1, "key \"log\" stands twice",
@@ -238,9 +242,10 @@ static const struct mistake mistakes[] = {
     {UPSTREAM "? [a, b]\n: 1\n", 2, 3, "a key has to be a text, not a list or mapping",
      "put texts that begin with [ or { in quotes"},
     {UPSTREAM "\"a\\0b\": 1\n", 2, 1, "unknown key \"a?b\"",
-     "known here: listen, workers, data_dir, drain_timeout, models, upstreams, admin, usage, "
+     "known here: listen, workers, data_dir, drain_timeout, models, upstreams, aliases, admin, "
+     "usage, "
      "timeline, "
-     "limits, timeouts, watchdog, dns, metrics, log"},
+     "limits, timeouts, retry, watchdog, dns, metrics, log"},
     {"workers: 1\n", 0, 0, "missing key \"upstreams\"",
      "add upstreams: [{name: vllm, url: \"http://127.0.0.1:8000\"}], or start with --upstream "
      "URL"},
@@ -336,8 +341,17 @@ static const struct mistake mistakes[] = {
      "allowed: 1 to 1000"},
     {"upstreams: [{url: 'http://h', key_file: a, key_env: B}]\n", 1, 13,
      "an upstream with both \"key_file\" and \"key_env\"", "remove one of them"},
-    {"upstreams: [{url: 'http://h', models: [a, a]}]\n", 1, 43,
-     "\"models\": \"a\" stands twice", "remove one of them"},
+    {"upstreams: [{url: 'http://h', models: [a, 'b*c']}]\n", 1, 43,
+     "model \"b*c\": \"*\" is not at its end", "write NAME, PREFIX*, or NAME=SERVED"},
+    {"upstreams: [{url: 'http://h', models: 'a='}]\n", 1, 39,
+     "model \"a=\": there is nothing behind \"=\"", "write NAME, PREFIX*, or NAME=SERVED"},
+    {UPSTREAM "aliases: [a=b, c]\n", 2, 16,
+     "alias \"c\": an alias needs \"=\" and a model behind it",
+     "write NAME=MODEL, for example gpt-4o=llama-3.1-70b"},
+    {UPSTREAM "aliases: ['a*=b']\n", 2, 11, "alias \"a*=b\": an alias is one name, without \"*\"",
+     "write NAME=MODEL, for example gpt-4o=llama-3.1-70b"},
+    {"upstreams: [{url: 'http://h', models: [a, a]}]\n", 1, 43, "\"models\": \"a\" stands twice",
+     "remove one of them"},
     {"upstreams:\n  - name: a\n", 2, 5, "an upstream without \"url\"", "add url: http://HOST:PORT"},
     {"upstreams:\n  - url: http://a\n    nam: b\n", 3, 5, "unknown key \"nam\" of an upstream",
      "did you mean \"name\"?"},

@@ -58,6 +58,7 @@ struct policy_exchange {
 
 struct policy {
     struct policy_plan plan; /* handed out; exchange is filled in unless has_no_exchange */
+    struct policy_aim aim;   /* handed out; the target is the request's own */
     bool has_no_exchange;
     bool wants_filter; /* removes every "<cut>" */
     int repeat_on;     /* status that is POLICY_REPEAT_PLAIN; -1: any */
@@ -171,7 +172,7 @@ static inline void rig_on_planned(struct tap *t, const struct tap_planned *p)
 {
     assert_false(tap_had(t, 'P'));
     t->is_window_exceeded = p->is_window_exceeded;
-    assert_int_equal(p->upstream_index, rig.policy.plan.upstream);
+    assert_int_equal(p->upstream_index, rig.policy.plan.candidates[0]);
     assert_true(tap_had(t, 'Q') != p->is_window_exceeded);
     tap_step(t, 'P', p->at);
 }
@@ -304,7 +305,8 @@ static inline void rig_plan(struct policy *p, const struct policy_request *req,
 {
     assert_non_null(req->head);
     *ret = p->plan;
-    ret->told.upstream = "up";
+    if (ret->n_candidates == 0)
+        ret->n_candidates = 1; /* the first upstream */
     ret->exchange = NULL;
     if (!p->has_no_exchange) {
         ret->exchange = calloc(1, sizeof(*ret->exchange)); /* not counted by base/mem.h */
@@ -312,10 +314,30 @@ static inline void rig_plan(struct policy *p, const struct policy_request *req,
         ret->exchange->number = p->n_plans;
         p->n_plans++;
     }
-    if (!req->is_complete)
-        ret->n_edits = 0;
     p->n_complete += req->is_complete;
     p->window_bytes = req->window.n;
+}
+
+static inline int rig_aim(struct policy *p, struct policy_exchange *x,
+                          const struct policy_aim_request *req, struct policy_aim *ret)
+{
+    struct span target = req->head->target;
+
+    assert_true((x == NULL) == p->has_no_exchange);
+    assert_non_null(req->head);
+    *ret = p->aim;
+    if (target.n > 7 && span_eq_nocase(span_of(target.p, 7), SPAN("http://"))) {
+        target = span_from(target, strlen("http://"));
+        target = span_from(target, span_find_char(target, '/'));
+        if (target.n == 0)
+            target = SPAN("/");
+    }
+    ret->target = target;
+    if (!req->is_complete || req->is_plain) {
+        ret->n_edits = 0;
+        ret->is_usage_injected = false;
+    }
+    return 0;
 }
 
 static inline enum policy_verdict rig_answer_head(struct policy *p, struct policy_exchange *x,
@@ -416,6 +438,7 @@ static inline void rig_plan_done(struct policy *p, struct policy_exchange *x)
 
 static const struct policy_ops rig_policy_ops = {
     .plan = rig_plan,
+    .aim = rig_aim,
     .answer_head = rig_answer_head,
     .wants_filter = rig_wants_filter,
     .filter = rig_filter,

@@ -128,9 +128,9 @@ static void policy_step(void)
 {
     struct policy_plan *plan = &rig.policy.plan;
 
-    plan->n_edits = (size_t)rng_below(&rng, 2);
-    plan->edits[0] = (struct policy_edit){.at = 0, .insert = SPAN("edit")};
-    plan->told.is_usage_injected = plan->n_edits > 0;
+    rig.policy.aim.n_edits = (size_t)rng_below(&rng, 2);
+    rig.policy.aim.edits[0] = (struct policy_edit){.at = 0, .insert = SPAN("edit")};
+    rig.policy.aim.is_usage_injected = rig.policy.aim.n_edits > 0;
     plan->refusal = rng_below(&rng, 20) == 0 ? TAP_REASON_REJECTED : TAP_REASON_NONE;
     plan->refusal_text = "no";
     rig.policy.wants_filter = rng_below(&rng, 3) == 0;

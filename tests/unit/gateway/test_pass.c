@@ -325,13 +325,13 @@ static void test_stream_headers(void **state)
 
 static void test_edits(void **state)
 {
-    struct policy_plan *plan = &rig.policy.plan;
+    struct policy_aim *aim = &rig.policy.aim;
     (void)state;
-    plan->n_edits = 3;
-    plan->edits[0] = (struct policy_edit){.at = 0, .remove = 0, .insert = SPAN("<<")};
-    plan->edits[1] = (struct policy_edit){.at = 2, .remove = 3, .insert = SPAN("")};
-    plan->edits[2] = (struct policy_edit){.at = 8, .remove = 0, .insert = SPAN(">>>>")};
-    plan->told.is_usage_injected = true;
+    aim->n_edits = 3;
+    aim->edits[0] = (struct policy_edit){.at = 0, .remove = 0, .insert = SPAN("<<")};
+    aim->edits[1] = (struct policy_edit){.at = 2, .remove = 3, .insert = SPAN("")};
+    aim->edits[2] = (struct policy_edit){.at = 8, .remove = 0, .insert = SPAN(">>>>")};
+    aim->is_usage_injected = true;
     rig_start("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
               "4\r\n0123\r\n4\r\n4567\r\n0\r\n\r\n");
     RIG_PUMP(peer_has(&rig.up, ">>>>"));
@@ -347,9 +347,9 @@ static void test_repeat_plain(void **state)
 {
     (void)state;
     for (int is_always = 0; is_always < 2; is_always++) {
-        rig.policy.plan.n_edits = 1;
-        rig.policy.plan.edits[0] = (struct policy_edit){.at = 5, .insert = SPAN("+edit")};
-        rig.policy.plan.told.is_usage_injected = true;
+        rig.policy.aim.n_edits = 1;
+        rig.policy.aim.edits[0] = (struct policy_edit){.at = 5, .insert = SPAN("+edit")};
+        rig.policy.aim.is_usage_injected = true;
         rig.policy.wants_filter = true;
         rig.policy.repeat_on = is_always ? -1 : 400;
         rig_start("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello");
@@ -602,8 +602,8 @@ static void test_window_exceeded(void **state)
 {
     (void)state;
     rng_seed(&rng, 8);
-    rig.policy.plan.n_edits = 1; /* not for a body that is streamed */
-    rig.policy.plan.edits[0] = (struct policy_edit){.at = 0, .insert = SPAN("edit")};
+    rig.policy.aim.n_edits = 1; /* not for a body that is streamed */
+    rig.policy.aim.edits[0] = (struct policy_edit){.at = 0, .insert = SPAN("edit")};
     check_big_request(false, 16 << 20);
     check_big_request(true, 16 << 20);
 }

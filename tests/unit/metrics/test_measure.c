@@ -69,7 +69,7 @@ static struct record full_record(void)
     r.is_stream = true;
     r.outcome = OUTCOME_OK;
     r.status = 200;
-    r.n_attempts = 2;
+    r.n_attempts = 2; /* the first was counted when the second began */
     r.t_first_token = (mono_t){5 * NS_PER_S};
     r.queue_ns = NS_PER_MS;
     r.ttft_ns = 300 * NS_PER_MS;
@@ -116,6 +116,7 @@ static void test_every_family_moves(void **state)
     metrics_record_itl(f.set, 16 * NS_PER_MS, 10);
     metrics_record_event_overhead(f.shard, 8 * NS_PER_US);
     metrics_set_upstream_silent(f.set, 65 * NS_PER_S);
+    metrics_attempt_over(f.set);
     metrics_record_done(f.set, &r);
     /* Streams that miss something: no usage, no TPOT, no first token. */
     r.usage_source = USAGE_SOURCE_ESTIMATED;
@@ -141,6 +142,7 @@ static void test_values(void **state)
     (void)state;
     struct fixture f = fixture_new();
     struct record r = full_record();
+    metrics_attempt_over(f.set);
     metrics_record_done(f.set, &r);
     metrics_record_itl(f.set, 16 * NS_PER_MS, 10);
     static const struct {

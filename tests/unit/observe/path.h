@@ -18,6 +18,7 @@ enum { SEEN_MAX = 512 };
 
 /* What the sink was told. */
 struct seen {
+    int n_retried;
     int n_started, n_admitted, n_ttft, n_ttfa, n_gaps, n_overheads, n_itl, n_done;
     int64_t queue_ns, ttft_ns, ttfa_ns;
     int64_t gaps_ns[SEEN_MAX];
@@ -130,9 +131,17 @@ static inline void seen_done(void *sink, struct sink_labels *l, const struct rec
     s->was_started = was_started;
 }
 
+static void seen_retried(void *sink, struct sink_labels *l)
+{
+    struct seen *s = sink;
+    (void)l;
+    s->n_retried++;
+}
+
 static const struct sink_ops seen_ops = {
     .started = seen_started,
     .admitted = seen_admitted,
+    .retried = seen_retried,
     .first_token = seen_first_token,
     .first_answer = seen_first_answer,
     .gap = seen_gap,
@@ -197,7 +206,10 @@ static inline void path_plan(struct path *p, const char *dialect, const char *bo
 /* An attempt on a new connection, sent at `sent`. */
 static inline void path_attempt(struct path *p, int64_t sent)
 {
-    struct tap_attempt a = {.at = us(sent - 30), .number = ++p->n_attempts};
+    struct tap_attempt a = {.at = us(sent - 30),
+                            .number = ++p->n_attempts,
+                            .upstream = "up",
+                            .upstream_index = p->upstream};
     struct tap_connected c = {.at = us(sent - 10), .dns_ns = -1, .tcp_ns = 20000};
     observe_tap.attempt(p->tap, &a);
     observe_tap.connected(p->tap, &c);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * gateway/choice.c - which of the plan's candidates is tried next, and whether one is.
+ *
+ * Another try is made only while nothing of an answer went to the client and all of the request is
+ * held. Retries are a share of the requests (config.retry.budget_percent) and a few more, so that
+ * an outage is not answered with several times the load.
+ */
+#include "base/num.h"
+#include "base/stat.h"
+#include "gateway/exchange.h"
+
+enum { RETRY_COST = 100, BUDGET_FIRST = 10 * RETRY_COST, BUDGET_MAX = 100 * RETRY_COST };
+
+/* Answers after which the same request may succeed elsewhere. */
+static bool is_retried_status(int status)
+{
+    return status == 429 || status == 502 || status == 503;
+}
+
+/* The first candidate that had no turn yet and has room; n_candidates: none. */
+static size_t next_candidate(struct exchange *x)
+{
+    for (size_t i = 0; i < x->plan.n_candidates; i++) {
+        if (x->tried & (1u << i))
+            continue;
+        x->tried |= 1u << i;
+        if (exchange_admit(x, x->plan.candidates[i]))
+            return i;
+    }
+    return x->plan.n_candidates;
+}
+
+void choice_first(struct exchange *x)
+{
+    struct gateway *g = x->g;
+
+    g->retry_budget += (int32_t)x->config->retry.budget_percent;
+    if (g->retry_budget > BUDGET_MAX)
+        g->retry_budget = BUDGET_MAX;
+    if (next_candidate(x) == x->plan.n_candidates)
+        return; /* no limit is set yet */
+    if (x->tap)
+        g->d.tap_ops->admitted(x->tap, x->plan.told.at);
+    if (x->is_window_exceeded)
+        http_server_pause(x->client);
+    attempt_begin(x, false);
+}
+
+/* --- once more --- */
+
+/* Whether this request can be sent again at all. */
+static bool is_possible(const struct exchange *x, enum choice_cause cause,
+                        const struct http1_head *head)
+{
+    if (x->is_ended || x->status != 0 || x->state >= EXCHANGE_STREAM || !x->client || !x->head)
+        return false;
+    if (x->is_window_exceeded && x->state != EXCHANGE_CONNECT)
+        return false; /* a part of the body is out and not held any more */
+    if (x->n_retries + 1 >= x->config->retry.max_attempts)
+        return false;
+    /* What an answer did not come to may have been done all the same. */
+    return cause == CHOICE_CUT ? x->plan.is_repeatable : !head || is_retried_status(head->status);
+}
+
+static bool take_budget(struct gateway *g)
+{
+    if (g->retry_budget < RETRY_COST) {
+        stat_inc(STAT_RETRIES_OVER_BUDGET);
+        return false;
+    }
+    g->retry_budget -= RETRY_COST;
+    return true;
+}
+
+/* What Retry-After asks for; 0 without one. A date is longer than anyone waits here. */
+static int64_t retry_after_ns(const struct http1_head *head)
+{
+    struct span value = head ? http1_field_value(head, SPAN("retry-after")) : (struct span){0};
+    uint64_t seconds;
+
+    if (value.n == 0)
+        return 0;
+    if (num_parse_u64(value, &seconds) < 0 || seconds > INT64_MAX / NS_PER_S)
+        return INT64_MAX;
+    return (int64_t)seconds * NS_PER_S;
+}
+
+/* How long to wait before the same upstream is asked again; INT64_MAX: not at all. */
+static int64_t same_upstream_wait(const struct exchange *x, const struct http1_head *head)
+{
+    const struct gateway_retry *c = &x->config->retry;
+    int64_t asked_ns = retry_after_ns(head);
+    int64_t backoff_ns = c->backoff_ns << (x->n_retries < 10 ? x->n_retries : 10);
+
+    if (!c->same_upstream || asked_ns > c->max_wait_ns || backoff_ns > c->max_wait_ns)
+        return INT64_MAX;
+    /* By chance up to twice as long, so that those who failed together do not return together. */
+    backoff_ns += (int64_t)rng_below(&x->g->rng, (uint64_t)backoff_ns + 1);
+    return asked_ns > backoff_ns ? asked_ns : backoff_ns;
+}
+
+static void let_go(struct exchange *x)
+{
+    if (x->upstream)
+        http_client_abort(x->upstream);
+    x->upstream = NULL;
+    x->n_retries++;
+    stat_inc(STAT_RETRIES);
+}
+
+/* Moves to the next candidate with room; the place at the present one is given up for it. */
+static bool move_on(struct exchange *x)
+{
+    size_t before = x->chosen;
+
+    exchange_leave(x);
+    if (next_candidate(x) < x->plan.n_candidates)
+        return true;
+    x->chosen = before;
+    (void)exchange_admit(x, before); /* an answer that is passed on needs no place any more */
+    return false;
+}
+
+bool choice_again(struct exchange *x, enum choice_cause cause, const struct http1_head *head)
+{
+    int64_t wait_ns = same_upstream_wait(x, head);
+    bool has_next = x->tried + 1 < 1u << x->plan.n_candidates;
+
+    if (!is_possible(x, cause, head) || (!has_next && wait_ns == INT64_MAX) || !take_budget(x->g))
+        return false;
+    if (has_next && move_on(x)) {
+        let_go(x);
+        attempt_begin(x, false);
+        return true;
+    }
+    if (wait_ns == INT64_MAX)
+        return false;
+    let_go(x);
+    x->state = EXCHANGE_BACKOFF;
+    deadline_begin(x, wait_ns);
+    return true;
+}
