@@ -212,7 +212,7 @@ static void upstream_on_failed(struct http_client *c, enum http_phase phase, int
         attempt_begin(x, true);
         return;
     }
-    if (!request_is_own_failure(error) && choice_again(x, CHOICE_CUT, NULL))
+    if (error != -ENOMEM && choice_again(x, CHOICE_CUT, NULL))
         return;
     answer_flush(x, ANSWER_IS_CUT); /* what this read brought before the fault is passed on */
     if (!x->is_ended)

@@ -12,6 +12,11 @@
 
 enum { RETRY_COST = 100, BUDGET_FIRST = 10 * RETRY_COST, BUDGET_MAX = 100 * RETRY_COST };
 
+void choice_init(struct gateway *g)
+{
+    g->retry_budget = BUDGET_FIRST;
+}
+
 /* Answers after which the same request may succeed elsewhere. */
 static bool is_retried_status(int status)
 {

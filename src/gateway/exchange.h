@@ -114,6 +114,7 @@ enum choice_cause {
     CHOICE_CUT, /* no answer, or none that is HTTP */
     CHOICE_STATUS,
 };
+void choice_init(struct gateway *g);
 /* The plan's first choice. */
 void choice_first(struct exchange *x);
 /*

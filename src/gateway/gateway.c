@@ -50,6 +50,7 @@ int gateway_new(const struct gateway_deps *deps, struct gateway_config *config,
     g->config = gateway_config_ref(config);
     list_init(&g->exchanges);
     rng_seed_random(&g->rng);
+    choice_init(g);
     buf_init(&g->request_head, 2 * LIMIT_HEAD_BYTES);
     buf_init(&g->fields, 2 * LIMIT_HEAD_BYTES);
     r = http_server_new(deps->loop, &exchange_server_ops, &sc, g, &g->server);

@@ -175,7 +175,8 @@ static void record_result(struct metrics_series_set *set, const struct record *r
     count(set, METRIC_REQUESTS, (int)r->outcome, 1);
     count(set, METRIC_HTTP_RESPONSES, family_status_index(r->status), 1);
     if (r->n_attempts > 0)
-        count(set, METRIC_ATTEMPTS, 0, 1); /* the last; those before it were counted when it began */
+        count(set, METRIC_ATTEMPTS, 0,
+              1); /* the last; those before it were counted when it began */
     if (r->e2e_ns >= 0)
         record_exemplar(set, METRIC_E2E, (int)r->outcome, r->e2e_ns, r->request_id);
     if (r->upstream_ttft_ns >= 0)
