@@ -15,6 +15,9 @@
 /* HTTP head: 64 KiB holds the largest cookie and token headers seen; more is answered 431. */
 #define LIMIT_HEAD_BYTES (64 * KIB)
 
+/* An answer that the gateway makes itself: a list of all models. */
+#define LIMIT_ANSWER_LOCAL_BYTES (256 * KIB)
+
 /* An API key, as it stands in a header. */
 #define LIMIT_CREDENTIAL_BYTES (4 * KIB)
 /* Header fields in one head; keeps the parsed form on the stack. */

@@ -169,15 +169,47 @@ void answer_part(struct exchange *x, struct span bytes, struct stamp at)
         g->parts[g->n_parts++] = bytes;
 }
 
+/* An answer of the gateway's own, whole. */
+static void answer_own(struct exchange *x, int status, const char *type, struct span body)
+{
+    char fields[160];
+    int n =
+        snprintf(fields, sizeof(fields), "Content-Type: %s\r\nX-Request-Id: %s\r\n", type, x->id);
+
+    x->status = status;
+    if (x->client &&
+        http_server_head(x->client, status, (struct span){0}, span_of(fields, (size_t)n),
+                         (struct http_framing){HTTP1_BODY_LENGTH, body.n}, &body, 1, true) < 0)
+        x->status = 0; /* nobody is there to read it */
+}
+
+void answer_local(struct exchange *x)
+{
+    struct gateway *g = x->g;
+    struct buf body;
+    int r;
+
+    buf_init(&body, LIMIT_ANSWER_LOCAL_BYTES);
+    r = g->d.policy_ops->answer_body(g->d.policy, x->plan.exchange, &body);
+    if (r < 0) {
+        buf_done(&body);
+        answer_refuse(x, TAP_REASON_INTERNAL, "out of memory");
+        return;
+    }
+    answer_own(x, 200, "application/json", buf_span(&body));
+    x->state = EXCHANGE_TAIL;
+    buf_done(&body);
+    deadline_begin(x, x->config->client_write_timeout_ns);
+    if (x->client && http_server_queued_bytes(x->client) == 0)
+        exchange_end(x, TAP_END_COMPLETE, TAP_REASON_NONE);
+}
+
 void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text)
 {
     struct gateway *g = x->g;
     const char *type = "application/json";
-    char fields[160];
     struct buf body;
-    struct span part;
     int status = 500;
-    int n;
 
     if (x->is_ended)
         return;
@@ -195,13 +227,7 @@ void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text)
     if (g->d.policy_ops->refusal_body(g->d.policy, x->plan.exchange, x->head, reason, text, &status,
                                       &type, &body) < 0)
         buf_clear(&body);
-    part = buf_span(&body);
-    n = snprintf(fields, sizeof(fields), "Content-Type: %s\r\nX-Request-Id: %s\r\n", type, x->id);
-    x->status = status;
-    if (x->client &&
-        http_server_head(x->client, status, (struct span){0}, span_of(fields, (size_t)n),
-                         (struct http_framing){HTTP1_BODY_LENGTH, part.n}, &part, 1, true) < 0)
-        x->status = 0; /* nobody is there to read it */
+    answer_own(x, status, type, buf_span(&body));
     buf_done(&body);
     exchange_end(x, TAP_END_REFUSED, reason);
 }

@@ -153,7 +153,10 @@ static void exchange_plan(struct exchange *x, bool is_complete)
     }
     if (x->tap)
         g->d.tap_ops->planned(x->tap, &x->plan.told);
-    choice_first(x);
+    if (x->plan.is_answered)
+        answer_local(x);
+    else
+        choice_first(x);
 }
 
 /* A path, "*", or an http URL with nothing but a path behind its host; CONNECT's is refused by

@@ -152,6 +152,7 @@ enum answer_more {
     ANSWER_IS_WHOLE, /* nothing follows */
 };
 void answer_flush(struct exchange *x, enum answer_more more);
+void answer_local(struct exchange *x); /* the plan is_answered */
 void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text);
 void answer_unblock(struct exchange *x);
 

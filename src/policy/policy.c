@@ -16,10 +16,16 @@
 #include "base/mem.h"
 #include "base/stat.h"
 #include "dialect/dialect.h"
+#include "policy/catalog.h"
 #include "policy/filter.h"
 #include "policy/path.h"
 
-enum { BYTES_PER_TOKEN = 4, REFUSED_MAX = 64, TARGET_MAX = 2 * LIMIT_HEAD_BYTES };
+enum {
+    BYTES_PER_TOKEN = 4,
+    REFUSED_MAX = 64,
+    TARGET_MAX = 2 * LIMIT_HEAD_BYTES,
+    CATALOG_MAX = LIMIT_ANSWER_LOCAL_BYTES
+};
 
 /* As JSON each byte of a name may take six. */
 enum { RENAME_MAX = 6 * DIALECT_MODEL_MAX + 2 };
@@ -42,6 +48,7 @@ struct policy_exchange {
     struct routes *routes; /* those it was planned with */
     struct routes_match match;
     struct span target;  /* what the client meant */
+    struct buf answer;   /* where no upstream is asked */
     struct buf repaired; /* its text, where it is no part of the request's */
     struct buf dropped, renamed;
     struct buf rename; /* the model as this attempt's upstream calls it, as JSON */
@@ -98,6 +105,7 @@ static struct policy_exchange *exchange_new(struct policy *p)
         return NULL;
     x->routes = routes_ref(p->routes);
     buf_init(&x->repaired, TARGET_MAX);
+    buf_init(&x->answer, CATALOG_MAX);
     buf_init(&x->dropped, TARGET_MAX);
     buf_init(&x->renamed, TARGET_MAX);
     buf_init(&x->rename, RENAME_MAX);
@@ -145,6 +153,31 @@ static void plan_route(struct policy *p, struct policy_exchange *x, struct polic
     refuse(ret, TAP_REASON_NO_ROUTE, x->no_route);
 }
 
+/* The models of all upstreams; one that stands alone answers for itself. */
+static void plan_catalog(struct policy_exchange *x, const struct policy_request *req,
+                         struct policy_plan *ret)
+{
+    struct catalog_request asked;
+    bool is_found;
+    if (routes_is_transparent(x->routes) || !catalog_take(req->head, x->target, &asked))
+        return;
+    ret->is_answered = true;
+    if (catalog_write(x->routes, &asked, NULL, NULL, &x->answer, &is_found) < 0) {
+        refuse(ret, TAP_REASON_INTERNAL, "out of memory");
+    } else if (!is_found) {
+        (void)snprintf(x->no_route, sizeof(x->no_route), "there is no model \"%.*s\"",
+                       (int)(asked.one.n < DIALECT_MODEL_MAX ? asked.one.n : DIALECT_MODEL_MAX),
+                       asked.one.p);
+        refuse(ret, TAP_REASON_NO_ROUTE, x->no_route);
+    }
+}
+
+static int policy_answer_body(struct policy *p, struct policy_exchange *x, struct buf *out)
+{
+    (void)p;
+    return buf_append(out, buf_span(&x->answer));
+}
+
 static void policy_plan(struct policy *p, const struct policy_request *req, struct policy_plan *ret)
 {
     *ret = (struct policy_plan){.refusal = TAP_REASON_NONE};
@@ -167,7 +200,9 @@ static void policy_plan(struct policy *p, const struct policy_request *req, stru
     }
     ret->is_repeatable = x->dialect != NULL || span_eq(req->head->method, SPAN("GET")) ||
                          span_eq(req->head->method, SPAN("HEAD"));
-    plan_route(p, x, ret);
+    plan_catalog(x, req, ret);
+    if (!ret->is_answered)
+        plan_route(p, x, ret);
 }
 
 /* --- aim --- */
@@ -410,6 +445,7 @@ static void policy_plan_done(struct policy *p, struct policy_exchange *x)
         return;
     filter_done(&x->filter);
     buf_done(&x->repaired);
+    buf_done(&x->answer);
     buf_done(&x->dropped);
     buf_done(&x->renamed);
     buf_done(&x->rename);
@@ -419,6 +455,7 @@ static void policy_plan_done(struct policy *p, struct policy_exchange *x)
 
 const struct policy_ops policy_ops = {
     .plan = policy_plan,
+    .answer_body = policy_answer_body,
     .aim = policy_aim,
     .answer_head = policy_answer_head,
     .wants_filter = policy_wants_filter,

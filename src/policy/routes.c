@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -434,6 +433,11 @@ void routes_find(const struct routes *r, const char *model, struct rng *rng,
 }
 
 /* --- what is in it --- */
+
+bool routes_is_transparent(const struct routes *r)
+{
+    return r->n_targets == 1 && r->targets[0].takes_all && r->prefixes.n == 0 && r->aliases.n == 0;
+}
 
 size_t routes_n_upstreams(const struct routes *r)
 {

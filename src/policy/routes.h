@@ -16,6 +16,7 @@
 #ifndef POLICY_ROUTES_H
 #define POLICY_ROUTES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,6 +72,10 @@ struct routes_match {
 /* model: "" where the request names none. rng: the caller's. */
 void routes_find(const struct routes *r, const char *model, struct rng *rng,
                  struct routes_match *ret);
+
+/* One upstream that takes everything under its own names: nothing is known that it would not tell
+ * itself. */
+bool routes_is_transparent(const struct routes *r);
 
 size_t routes_n_upstreams(const struct routes *r);
 const char *routes_name(const struct routes *r, size_t upstream);

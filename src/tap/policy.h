@@ -48,9 +48,10 @@ struct policy_plan {
     struct policy_exchange *exchange; /* NULL with a refusal for want of memory */
     enum tap_reason refusal;          /* TAP_REASON_NONE: go on */
     const char *refusal_text;         /* static or owned by exchange */
+    bool is_answered;                 /* no upstream is needed: answer_body has it all */
     const char *warning;              /* for the operator, once; static; NULL: none */
-    /* Indices into the gateway's upstreams, in the order of choice; 1 at least, but for a refusal.
-     */
+    /* Indices into the gateway's upstreams, in the order of choice; 1 at least, but for a refusal
+     * and what is answered here. */
     size_t n_candidates;
     uint16_t candidates[POLICY_CANDIDATES_MAX];
     int admission_class; /* 0 interactive, 1 batch */
@@ -93,6 +94,8 @@ enum policy_verdict {
 struct policy_ops {
     /* Always fills *ret. */
     void (*plan)(struct policy *p, const struct policy_request *req, struct policy_plan *ret);
+    /* The body of a plan that is_answered, as JSON, with status 200. 0 or -errno. */
+    int (*answer_body)(struct policy *p, struct policy_exchange *x, struct buf *out);
     /* Before each attempt. Fills *ret; -ENOMEM, -EMSGSIZE. */
     int (*aim)(struct policy *p, struct policy_exchange *x, const struct policy_aim_request *req,
                struct policy_aim *ret);

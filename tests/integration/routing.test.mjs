@@ -312,3 +312,26 @@ test('real engines behind one address: streams from both, told apart in the metr
   assert.equal(m.value('llm_ttft_seconds_count', { upstream: 'a', model: 'a' }), 1);
   assert.equal(m.value('llm_ttft_seconds_count', { upstream: 'b', model: 'b' }), 2);
 });
+
+test('the models of all upstreams in one list; a single plain upstream answers for itself', async (t) => {
+  const a = await scripted(t, (x) => x.reply(200, '{"object":"list","data":["its own"]}', JSON_TYPE));
+  const many = await gatewayTo(t, [{ name: 'a', url: a.url, models: ['m1', 'm2=x', 'p*'] },
+    { name: 'b', url: a.url, models: ['m1', 'm3'] }], { aliases: ['nick=m1'] });
+  const list = await request(many.port, '/v1/models');
+  assert.equal(list.status, 200);
+  assert.deepEqual(JSON.parse(list.body).data.map((m) => m.id), ['m1', 'm2', 'm3', 'nick']);
+  const r = await many.recordOf(list);
+  assertOutcome(r, 'ok');
+  assert.equal(r.endpoint, 'models');
+  assert.equal(r.n_attempts, 0);
+  assert.equal((await request(many.port, '/models/')).status, 200); // a base URL without /v1
+  assert.equal(JSON.parse((await request(many.port, '/v1/models/nick')).body).id, 'nick');
+  const none = await request(many.port, '/v1/models/m9');
+  assert.equal(none.status, 404);
+  assert.match(JSON.parse(none.body).error.message, /no model "m9"/);
+  assert.equal((await request(many.port, '/v1/models', { method: 'HEAD' })).body.length, 0);
+  assert.equal(a.asked.length, 0);
+
+  const one = await gatewayTo(t, [{ name: 'a', url: a.url }]);
+  assert.equal((await request(one.port, '/v1/models')).body.toString(), '{"object":"list","data":["its own"]}');
+});
