@@ -92,6 +92,10 @@ struct config {
     int64_t hung_after_ns; /* an upstream that is silent for so long is reported; 0: none */
     int64_t cut_after_ns;  /* a stalled stream is cut; 0: never */
 
+    uint64_t runaway_tokens; /* a stream of more has run away; 0: none has */
+    int64_t runaway_ns;      /* one that takes longer; 0: none does */
+    bool runaway_cut;
+
     bool usage_inject;          /* ask upstreams for usage where the client did not */
     uint64_t timeline_every;    /* every n-th stream's timeline is kept; 0: none */
     struct config_texts models; /* label values from the start */

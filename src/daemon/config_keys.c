@@ -342,6 +342,39 @@ const struct config_key config_keys[] = {
                 "reload, too. 0: never.",
     },
     {
+        .path = "runaway.max_tokens",
+        .type = &config_type_count,
+        .def = "0",
+        .max = 1000000000,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(runaway_tokens),
+        .example = "16384",
+        .help = "A stream of more completion tokens has run away: it is flagged and counted within "
+                "a second. Where the engine tells no count on the way, it is estimated from the "
+                "events. 0: no limit.",
+    },
+    {
+        .path = "runaway.max_time",
+        .type = &config_type_duration,
+        .def = "0",
+        .min = 0,
+        .max = 24 * HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(runaway_ns),
+        .example = "10m",
+        .help = "A stream that has gone on for longer since its request was sent has run away, "
+                "too. 0: no limit.",
+    },
+    {
+        .path = "runaway.cut",
+        .type = &config_type_bool,
+        .def = "false",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(runaway_cut),
+        .help = "Cut streams that have run away; their outcome is `cut_by_gateway` with the reason "
+                "`runaway`.",
+    },
+    {
         .path = "dns.ttl",
         .type = &config_type_duration,
         .def = "30s",

@@ -168,25 +168,28 @@ static int shared_open(struct daemon *d, struct err *reterr)
     return log_open(d, reterr);
 }
 
-static struct observer_config observer_config_of(const struct config *config)
+static struct worker_settings settings_of(const struct config *config, struct routes *routes)
 {
-    return (struct observer_config){.timeline_every = (uint32_t)config->timeline_every};
+    return (struct worker_settings){
+        .policy = {.routes = routes, .inject_usage = config->usage_inject},
+        .observer = {.timeline_every = (uint32_t)config->timeline_every,
+                     .runaway_tokens = (int64_t)config->runaway_tokens,
+                     .runaway_ns = config->runaway_ns},
+        .cut_after_ns = config->cut_after_ns,
+        .cuts_runaways = config->runaway_cut};
 }
 
 static int workers_start(struct daemon *d, struct err *reterr)
 {
-    struct worker_shared shared = {
-        .gateway_config = d->gateway_config,
-        .policy = {.routes = d->routes, .inject_usage = d->config->usage_inject},
-        .resolver = d->resolver,
-        .admission = d->admission,
-        .metrics = d->metrics,
-        .log = d->log,
-        .hops = &d->hops,
-        .observer = observer_config_of(d->config),
-        .cut_after_ns = d->config->cut_after_ns,
-        .listen_fds = d->listen_fds,
-        .n_listen_fds = d->n_listeners};
+    struct worker_shared shared = {.gateway_config = d->gateway_config,
+                                   .settings = settings_of(d->config, d->routes),
+                                   .resolver = d->resolver,
+                                   .admission = d->admission,
+                                   .metrics = d->metrics,
+                                   .log = d->log,
+                                   .hops = &d->hops,
+                                   .listen_fds = d->listen_fds,
+                                   .n_listen_fds = d->n_listeners};
     size_t n = (size_t)d->config->workers;
     int r = 0;
 
@@ -340,10 +343,7 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
         if (r < 0)
             err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
     }
-    struct worker_settings settings = {
-        .policy = {.routes = routes, .inject_usage = config->usage_inject},
-        .observer = observer_config_of(config),
-        .cut_after_ns = config->cut_after_ns};
+    struct worker_settings settings = settings_of(config, routes);
     for (size_t i = 0; r == 0 && i < d->n_workers; i++) {
         r = worker_post_config(d->workers[i], gateway, &settings);
         if (r < 0)

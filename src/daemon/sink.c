@@ -40,6 +40,14 @@ static void on_retried(void *sink, struct sink_labels *l)
     live_retried(l->slot, &labels);
 }
 
+static void on_runaway(void *sink, struct sink_labels *l)
+{
+    struct live_labels labels = labels_of(l);
+
+    (void)sink;
+    live_runaway(l->slot, &labels);
+}
+
 static void on_first_token(void *sink, struct sink_labels *l, int64_t ttft_ns)
 {
     struct live_labels labels = labels_of(l);
@@ -98,6 +106,7 @@ const struct sink_ops sink_to_metrics_and_log = {
     .started = on_started,
     .admitted = on_admitted,
     .retried = on_retried,
+    .runaway = on_runaway,
     .first_token = on_first_token,
     .first_answer = on_first_answer,
     .gap = on_gap,

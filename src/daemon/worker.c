@@ -16,6 +16,7 @@ struct worker {
     struct gateway *gateway;
     struct timer look;
     int64_t cut_after_ns;
+    bool cuts_runaways;
     pthread_t thread;
     bool is_running;
     atomic_bool is_drained;
@@ -25,19 +26,21 @@ struct worker {
 
 /* --- the look at what is silent --- */
 
-static void on_stalled(void *ctx, struct exchange *x, int64_t silent_ns)
+static void on_found(void *ctx, struct exchange *x, enum look_finding what, int64_t silent_ns)
 {
     const struct worker *w = ctx;
 
-    if (w->cut_after_ns > 0 && silent_ns >= w->cut_after_ns)
-        gateway_cut_stalled(x);
+    if (what == LOOK_RUNAWAY && w->cuts_runaways)
+        gateway_cut(x, TAP_REASON_RUNAWAY);
+    else if (w->cut_after_ns > 0 && silent_ns >= w->cut_after_ns)
+        gateway_cut(x, TAP_REASON_STALLED);
 }
 
 static void on_look(struct timer *t)
 {
     struct worker *w = CONTAINER_OF(t, struct worker, look);
 
-    look_around(w->observer, clock_mono(), on_stalled, w);
+    look_around(w->observer, clock_mono(), on_found, w);
     loop_timer_start(w->loop, t, LOOK_EVERY_NS);
 }
 
@@ -51,7 +54,7 @@ void worker_waiting(struct worker *w, struct observe_waiting *ret, size_t n)
 int worker_new(const struct worker_shared *shared, struct worker **ret)
 {
     struct worker *w = mem_zalloc(1, sizeof(*w));
-    struct policy_config policy = shared->policy;
+    struct policy_config policy = shared->settings.policy;
     struct rng rng;
     struct gateway_deps deps;
     int r;
@@ -62,12 +65,14 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
     if (!w)
         return -ENOMEM;
     timer_init(&w->look, on_look);
-    w->cut_after_ns = shared->cut_after_ns;
+    w->cut_after_ns = shared->settings.cut_after_ns;
+    w->cuts_runaways = shared->settings.cuts_runaways;
     r = loop_new(&w->loop);
     if (r == 0)
         r = sink_init(&w->sink, shared->metrics, shared->log, shared->hops);
     if (r == 0)
-        r = observer_new(&shared->observer, &sink_to_metrics_and_log, &w->sink, &w->observer);
+        r = observer_new(&shared->settings.observer, &sink_to_metrics_and_log, &w->sink,
+                         &w->observer);
     if (r == 0)
         r = policy_new(&policy, &w->policy);
     if (r < 0)
@@ -160,6 +165,7 @@ static void config_message_run(void *arg)
     policy_reload(m->worker->policy, &m->settings.policy);
     observer_reload(m->worker->observer, &m->settings.observer);
     m->worker->cut_after_ns = m->settings.cut_after_ns;
+    m->worker->cuts_runaways = m->settings.cuts_runaways;
     config_message_free(m);
 }
 

@@ -23,26 +23,25 @@
 
 struct worker;
 
-/* What all workers share; outlives them. */
-struct worker_shared {
-    struct gateway_config *gateway_config;
-    struct policy_config policy;
-    struct resolver *resolver;
-    struct admission **admission;
-    struct metrics *metrics;
-    struct jsonlog *log; /* NULL: none */
-    struct hops *hops;
-    struct observer_config observer;
-    int64_t cut_after_ns; /* as in struct worker_settings */
-    const int *listen_fds;
-    size_t n_listen_fds;
-};
-
 /* What may change while it runs, beside the gateway's configuration. */
 struct worker_settings {
     struct policy_config policy;
     struct observer_config observer;
     int64_t cut_after_ns; /* of silence: a stalled stream is cut; 0: never */
+    bool cuts_runaways;
+};
+
+/* What all workers share; outlives them. */
+struct worker_shared {
+    struct worker_settings settings; /* to begin with */
+    struct gateway_config *gateway_config;
+    struct resolver *resolver;
+    struct admission **admission;
+    struct metrics *metrics;
+    struct jsonlog *log; /* NULL: none */
+    struct hops *hops;
+    const int *listen_fds;
+    size_t n_listen_fds;
 };
 
 int worker_new(const struct worker_shared *shared, struct worker **ret) WARN_UNUSED;

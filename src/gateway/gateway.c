@@ -109,12 +109,12 @@ void gateway_drain(struct gateway *g, void (*on_drained)(void *arg), void *arg)
     }
 }
 
-void gateway_cut_stalled(struct exchange *x)
+void gateway_cut(struct exchange *x, enum tap_reason reason)
 {
     if (x->status == 0)
-        answer_refuse(x, TAP_REASON_STALLED, "the upstream fell silent");
+        answer_refuse(x, reason, NULL);
     else
-        exchange_end(x, TAP_END_TIMEOUT, TAP_REASON_STALLED);
+        exchange_end(x, TAP_END_TIMEOUT, reason);
 }
 
 size_t gateway_n_exchanges(const struct gateway *g)

@@ -113,8 +113,8 @@ void gateway_config_set(struct gateway *g, struct gateway_config *config);
 void gateway_drain(struct gateway *g, void (*on_drained)(void *arg), void *arg);
 size_t gateway_n_exchanges(const struct gateway *g);
 
-/* Ends an exchange that its watcher was told of (tap_begin.exchange) and that has fallen silent:
- * its upstream is let go, and the client's stream ends as after any cut. */
-void gateway_cut_stalled(struct exchange *x);
+/* Ends an exchange that its watcher was told of (tap_begin.exchange), for TAP_REASON_STALLED or
+ * TAP_REASON_RUNAWAY: its upstream is let go, and the client's stream ends as after any cut. */
+void gateway_cut(struct exchange *x, enum tap_reason reason);
 
 #endif

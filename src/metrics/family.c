@@ -432,6 +432,15 @@ const struct family family_table[METRIC_COUNT_] = {
             .scope = SCOPE_BACKEND,
             .recorded = "at the end of the request; 0 from the first stream on",
         },
+    [METRIC_RUNAWAY_STREAMS] =
+        {
+            .name = "llm_runaway_streams_total",
+            .help = "Streams that went past the configured number of completion tokens or seconds.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_REQUEST,
+            .recorded = "within a second of passing the limit",
+        },
     [METRIC_STREAM_EVENTS] =
         {
             .name = "llm_stream_events_total",

@@ -102,6 +102,11 @@ void live_retried(struct live *live, const struct live_labels *l)
     live->inflight = metrics_inflight_begin(set_of(live, l));
 }
 
+void live_runaway(struct live *live, const struct live_labels *l)
+{
+    metrics_record_runaway(set_of(live, l));
+}
+
 void live_first_token(struct live *live, const struct live_labels *l, int64_t ttft_ns)
 {
     metrics_record_ttft(set_of(live, l), ttft_ns, l->request_id);

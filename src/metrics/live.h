@@ -38,6 +38,7 @@ struct live *live_started(struct live_pool *pool, const struct live_labels *l);
 void live_admitted(struct live *live, const struct live_labels *l, int64_t queue_ns);
 /* The attempt that was under way is over and another one began: in flight there from now on. */
 void live_retried(struct live *live, const struct live_labels *l);
+void live_runaway(struct live *live, const struct live_labels *l);
 void live_first_token(struct live *live, const struct live_labels *l, int64_t ttft_ns);
 void live_first_answer(struct live *live, const struct live_labels *l, int64_t ttfa_ns);
 void live_gap(struct live *live, const struct live_labels *l, int64_t icl_ns);

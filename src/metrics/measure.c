@@ -110,6 +110,11 @@ void metrics_inflight_end(struct metrics_series *inflight)
     bump(inflight, -1);
 }
 
+void metrics_record_runaway(struct metrics_series_set *set)
+{
+    count(set, METRIC_RUNAWAY_STREAMS, 0, 1);
+}
+
 void metrics_attempt_over(struct metrics_series_set *set)
 {
     count(set, METRIC_ATTEMPTS, 0, 1);

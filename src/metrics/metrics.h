@@ -96,6 +96,8 @@ void metrics_stream_started(struct metrics_series_set *set);
 struct metrics_series *metrics_inflight_begin(struct metrics_series_set *set);
 void metrics_inflight_end(struct metrics_series *inflight);
 
+void metrics_record_runaway(struct metrics_series_set *set);
+
 /* An attempt there is over, and another follows it. */
 void metrics_attempt_over(struct metrics_series_set *set);
 

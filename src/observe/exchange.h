@@ -132,6 +132,11 @@ static inline void observer_unlock(struct observer *o)
     (void)pthread_mutex_unlock(&o->lock); /* likewise */
 }
 
+/* runaway.c: whether the stream has passed a limit of the configuration, as of now. */
+bool runaway_is(const struct tap *t, mono_t now);
+/* Flags it and tells the sink, once. */
+void runaway_note(struct tap *t);
+
 /* reading.c: from the answer's head to its events. */
 void reading_reset(struct tap *t);
 void reading_head(struct tap *t, const struct http1_head *head, struct stamp at);

@@ -72,8 +72,23 @@ static void count_waiting(const struct tap *t, struct observe_waiting *waiting)
         w->t_oldest = t->t_awaited;
 }
 
-void look_around(struct observer *o, mono_t now,
-                 void (*stalled)(void *ctx, struct exchange *x, int64_t silent_ns), void *ctx)
+/* What found is to be told of t, if anything. */
+static bool judge(struct tap *t, mono_t now, enum look_finding *ret_what, int64_t *ret_silent_ns)
+{
+    mono_t since = MONO_NONE;
+    bool has_run_away = runaway_is(t, now);
+    if (has_run_away)
+        runaway_note(t);
+    if (is_late(t, now))
+        since = note_stall(t, now);
+    else
+        look_clear(t);
+    *ret_what = has_run_away ? LOOK_RUNAWAY : LOOK_STALLED;
+    *ret_silent_ns = mono_is_set(since) ? mono_diff(now, since) : 0;
+    return has_run_away || mono_is_set(since);
+}
+
+void look_around(struct observer *o, mono_t now, look_found *found, void *ctx)
 {
     struct observe_waiting waiting[TAP_UPSTREAMS_MAX] = {0};
     struct list *next;
@@ -82,13 +97,10 @@ void look_around(struct observer *o, mono_t now,
         next = l->next; /* t may be gone after the call below */
         count_waiting(t, waiting);
         look_remember(t);
-        if (!is_late(t, now)) {
-            look_clear(t);
-            continue;
-        }
-        mono_t since = note_stall(t, now);
-        if (mono_is_set(since) && stalled)
-            stalled(ctx, t->exchange, mono_diff(now, since));
+        enum look_finding what;
+        int64_t silent_ns;
+        if (judge(t, now, &what, &silent_ns) && found)
+            found(ctx, t->exchange, what, silent_ns);
     }
     for (size_t i = 0; i < TAP_UPSTREAMS_MAX; i++) {
         waiting[i].t_look = now;

@@ -369,6 +369,15 @@ static void check_malformed(struct tap *t)
         observe_give_up(t, "malformed", STAT_UNOBSERVED_MALFORMED);
 }
 
+/* One that passed a limit since the last look, or whose engine told the tokens at the end only. */
+static void check_runaway(struct tap *t)
+{
+    const struct observer_config *c = &t->observer->config;
+    bool has_many = c->runaway_tokens > 0 && t->rec.completion_tokens > c->runaway_tokens;
+    if (runaway_is(t, t->rec.t_delivered) || (has_many && t->rec.is_stream))
+        runaway_note(t);
+}
+
 static void count_coverage(const struct record *r)
 {
     if (!record_is_generating_stream(r) || r->outcome != OUTCOME_OK)
@@ -406,6 +415,7 @@ static void fill_record(struct tap *t, const struct tap_finish *f)
     check_malformed(t);
     fill_names(t);
     fill_tokens(t);
+    check_runaway(t);
     fill_engine(t);
     fill_timing(t);
     if (record_derive(r) > 0)

@@ -24,6 +24,8 @@ struct observer;
 struct observer_config {
     uint32_t
         timeline_every; /* keep every n-th stream's timeline, beside slow and failed ones; 0: no */
+    int64_t runaway_tokens; /* a stream of more completion tokens has run away; 0: none has */
+    int64_t runaway_ns;     /* one that has gone on for longer since it was sent; 0: none has */
 };
 
 /* sink and ops outlive the observer. -ENOMEM. */
@@ -55,12 +57,14 @@ void observer_each_inflight(struct observer *o,
 
 /*
  * Looks at everything that is open, about once a second, on the worker's thread: which streams are
- * stalled right now (STAT_STREAMS_STALLED, t_stalled above), and what waits for which upstream
- * (look_waiting). Calls stalled (NULL is allowed) with each stalled one and the time that it
- * has been silent; it may end that exchange, and no other.
+ * stalled right now (STAT_STREAMS_STALLED, t_stalled above), which have run away, and what waits
+ * for which upstream (look_waiting). Calls found (NULL is allowed) with each stalled one and each
+ * that has run away, as long as it is so; it may end that exchange, and no other.
  */
-void look_around(struct observer *o, mono_t now,
-                 void (*stalled)(void *ctx, struct exchange *x, int64_t silent_ns), void *ctx);
+enum look_finding { LOOK_STALLED, LOOK_RUNAWAY };
+typedef void look_found(void *ctx, struct exchange *x, enum look_finding what,
+                        int64_t silent_ns /* of a stalled one; 0: it is not, and has run away */);
+void look_around(struct observer *o, mono_t now, look_found *found, void *ctx);
 
 /*
  * Requests of one worker that were sent to an upstream and whose answer is not over, as of the last

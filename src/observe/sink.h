@@ -31,6 +31,8 @@ struct sink_ops {
     void (*admitted)(void *sink, struct sink_labels *l, int64_t queue_ns);
     /* An attempt has failed and another began, perhaps at another upstream: labels are its own. */
     void (*retried)(void *sink, struct sink_labels *l);
+    /* The stream has passed a limit of the runaway guard; once per exchange. */
+    void (*runaway)(void *sink, struct sink_labels *l);
     void (*first_token)(void *sink, struct sink_labels *l, int64_t ttft_ns);
     void (*first_answer)(void *sink, struct sink_labels *l, int64_t ttfa_ns);
     void (*gap)(void *sink, struct sink_labels *l, int64_t icl_ns);

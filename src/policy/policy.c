@@ -406,6 +406,7 @@ static const struct refusal refusals[TAP_REASON_COUNT_] = {
     [TAP_REASON_TIMEOUT_IDLE] = {REFUSAL_TIMEOUT, "the upstream fell silent"},
     [TAP_REASON_TIMEOUT_TOTAL] = {REFUSAL_TIMEOUT, "the request took too long"},
     [TAP_REASON_TIMEOUT_REQUEST] = {REFUSAL_REQUEST_TIMEOUT, "the request came too slowly"},
+    [TAP_REASON_RUNAWAY] = {REFUSAL_TIMEOUT, "the stream went on for too long"},
     [TAP_REASON_DRAIN] = {REFUSAL_DRAINING, "the gateway is shutting down, try again"},
     [TAP_REASON_INTERNAL] = {REFUSAL_INTERNAL, "internal error of the gateway"},
 };

@@ -113,6 +113,7 @@ const char *record_flag_name(int bit)
         "slow",
         "timeline_thinned",
         "buffered_hop",
+        "runaway",
     };
     return name_at(names, RECORD_FLAG_BITS, bit);
 }

@@ -115,8 +115,9 @@ enum record_flag {
     RECORD_SLOW = 1u << 16,             /* above the p95 of its model's last ten minutes */
     RECORD_TIMELINE_THINNED = 1u << 17, /* an entry of the timeline stands for several arrivals */
     RECORD_BUFFERED_HOP = 1u << 18,     /* something before the gateway held the stream back */
+    RECORD_RUNAWAY = 1u << 19,          /* more tokens or a longer stream than is reasonable */
 };
-enum { RECORD_FLAG_BITS = 19 };
+enum { RECORD_FLAG_BITS = 20 };
 const char *record_flag_name(int bit);        /* 0 .. RECORD_FLAG_BITS - 1 */
 const char *record_output_kind_name(int bit); /* bit of enum output_kind */
 

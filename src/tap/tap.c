@@ -28,6 +28,7 @@ const char *tap_reason_name(enum tap_reason r)
         [TAP_REASON_TIMEOUT_TOTAL] = "timeout_total",
         [TAP_REASON_TIMEOUT_REQUEST] = "timeout_request",
         [TAP_REASON_DRAIN] = "drain",
+        [TAP_REASON_RUNAWAY] = "runaway",
         [TAP_REASON_INTERNAL] = "internal",
     };
     return (unsigned)r < TAP_REASON_COUNT_ ? names[r] : "unknown";

@@ -57,6 +57,7 @@ enum tap_reason {
     TAP_REASON_TIMEOUT_TOTAL,
     TAP_REASON_TIMEOUT_REQUEST, /* slow request head or body */
     TAP_REASON_DRAIN,
+    TAP_REASON_RUNAWAY, /* the guard cut it */
     TAP_REASON_INTERNAL,
     TAP_REASON_COUNT_,
 };

@@ -230,3 +230,23 @@ test('a hung engine that everybody leaves; reload switches the report off', asyn
   await waitFor('silence', async () => (await silent(gateway)) >= 3, LONG);
   assert.equal(gateway.process.stderr.match(/is silent/g).length, 1);
 });
+
+test('a stream that runs away is flagged and counted at once, and cut only when asked', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, { upstream, config: { runaway: { max_tokens: 50 } } });
+  const endless = { 'ttft-ms': 5, 'itl-ms': 10, tokens: 100000 };
+  const id = newId();
+  const stream = openStream(t, gateway, id, endless);
+  const runaways = () => value(gateway, 'llm_runaway_streams_total');
+  await waitFor('the count', async () => (await runaways()) === 1);
+  assert.equal(gateway.records().length, 0); // it goes on
+  assert.equal(await gateway.reload({ runaway: { max_tokens: 50, cut: true } }), 'taken');
+  assert.equal((await stream.over).isComplete, false);
+  const r = await gateway.recordNamed(id);
+  assertOutcome(r, 'cut_by_gateway', 'runaway');
+  assert.ok(r.flags.includes('runaway'));
+  assert.equal(await runaways(), 1);
+  const short = await gateway.chat({ stream: true }, { headers: sim({ ...FAST, tokens: 40 }) });
+  assert.equal(short.isComplete, true);
+  assert.ok(!(await gateway.recordOf(short)).flags.includes('runaway'));
+});

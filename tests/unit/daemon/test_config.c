@@ -121,6 +121,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "retry: {attempts: 5, budget: 7, same_upstream: true, "
                                "backoff: 3ms, max_wait: 9s}\n"
                                "watchdog: {hung_after: 45s, cut_after: 90s}\n"
+                               "runaway: {max_tokens: 9, max_time: 8s, cut: true}\n"
                                "dns: {ttl: 0}\n"
                                "metrics:\n"
                                "  bounds:\n"
@@ -234,7 +235,7 @@ static const struct mistake mistakes[] = {
      "known here: listen, workers, data_dir, drain_timeout, models, upstreams, aliases, admin, "
      "usage, "
      "timeline, "
-     "limits, timeouts, retry, watchdog, dns, metrics, log"},
+     "limits, timeouts, retry, watchdog, runaway, dns, metrics, log"},
     {UPSTREAM "workers: 2\nworkers: 3\n", 3, 1, "key \"workers\" stands twice",
      "the first one is on line 2; keep one of them"},
     {UPSTREAM "log: {level: info}\nlog: {level: warn}\n", 3, 1, "key \"log\" stands twice",
@@ -245,7 +246,7 @@ static const struct mistake mistakes[] = {
      "known here: listen, workers, data_dir, drain_timeout, models, upstreams, aliases, admin, "
      "usage, "
      "timeline, "
-     "limits, timeouts, retry, watchdog, dns, metrics, log"},
+     "limits, timeouts, retry, watchdog, runaway, dns, metrics, log"},
     {"workers: 1\n", 0, 0, "missing key \"upstreams\"",
      "add upstreams: [{name: vllm, url: \"http://127.0.0.1:8000\"}], or start with --upstream "
      "URL"},

@@ -306,7 +306,7 @@ static void test_cut_stalled(void **state)
 
         rig_forget_taps();
         go_to(phases[i]);
-        gateway_cut_stalled(rig_tap()->exchange);
+        gateway_cut(rig_tap()->exchange, TAP_REASON_STALLED);
         assert_row(name, rig_is_over());
         assert_row(name, rig_tap()->finish.reason == TAP_REASON_STALLED);
         if (phases[i] == PHASE_WAIT) { /* nothing was said yet: it can still be told */

@@ -117,6 +117,7 @@ static void test_every_family_moves(void **state)
     metrics_record_event_overhead(f.shard, 8 * NS_PER_US);
     metrics_set_upstream_silent(f.set, 65 * NS_PER_S);
     metrics_attempt_over(f.set);
+    metrics_record_runaway(f.set);
     metrics_record_done(f.set, &r);
     /* Streams that miss something: no usage, no TPOT, no first token. */
     r.usage_source = USAGE_SOURCE_ESTIMATED;

@@ -18,7 +18,7 @@ enum { SEEN_MAX = 512 };
 
 /* What the sink was told. */
 struct seen {
-    int n_retried;
+    int n_retried, n_runaway;
     int n_started, n_admitted, n_ttft, n_ttfa, n_gaps, n_overheads, n_itl, n_done;
     int64_t queue_ns, ttft_ns, ttfa_ns;
     int64_t gaps_ns[SEEN_MAX];
@@ -138,10 +138,18 @@ static void seen_retried(void *sink, struct sink_labels *l)
     s->n_retried++;
 }
 
+static void seen_runaway(void *sink, struct sink_labels *l)
+{
+    struct seen *s = sink;
+    (void)l;
+    s->n_runaway++;
+}
+
 static const struct sink_ops seen_ops = {
     .started = seen_started,
     .admitted = seen_admitted,
     .retried = seen_retried,
+    .runaway = seen_runaway,
     .first_token = seen_first_token,
     .first_answer = seen_first_answer,
     .gap = seen_gap,

@@ -278,10 +278,11 @@ static void good_and_then_garbage(void **state)
     }
 }
 
-static void on_stalled(void *ctx, struct exchange *x, int64_t silent_ns)
+static void on_stalled(void *ctx, struct exchange *x, enum look_finding what, int64_t silent_ns)
 {
     (void)x;
     (void)silent_ns;
+    assert_int_equal(what, LOOK_STALLED);
     ++*(int *)ctx;
 }
 

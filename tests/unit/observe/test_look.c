@@ -15,9 +15,10 @@ struct stalls {
     int64_t silent_ns;
 };
 
-static void on_stalled(void *ctx, struct exchange *x, int64_t silent_ns)
+static void on_stalled(void *ctx, struct exchange *x, enum look_finding what, int64_t silent_ns)
 {
     struct stalls *s = ctx;
+    assert_int_equal(what, LOOK_STALLED);
     s->n++;
     s->exchange = x;
     s->silent_ns = silent_ns;
@@ -253,11 +254,12 @@ static void a_stream_that_ends_stalled_has_the_flag(void **state)
 /* The callback may end the exchange that it is told. */
 static struct path cut[3];
 
-static void cut_it(void *ctx, struct exchange *x, int64_t silent_ns)
+static void cut_it(void *ctx, struct exchange *x, enum look_finding what, int64_t silent_ns)
 {
     struct path *p = (struct path *)(void *)x;
     struct tap_finish f = {
         .at = us(100 * S), .end = TAP_END_TIMEOUT, .reason = TAP_REASON_STALLED, .n_attempts = 1};
+    assert_int_equal(what, LOOK_STALLED);
     assert_true(silent_ns > NS_PER_S);
     observe_tap.end(p->tap, &f);
     p->tap = NULL;

@@ -165,6 +165,7 @@ static void refusals_have_one_outcome(void **state)
         {TAP_REASON_BODY_TOO_LARGE, OUTCOME_BAD_REQUEST, "body_too_large"},
         {TAP_REASON_UNAUTHORIZED, OUTCOME_UNAUTHORIZED, ""},
         {TAP_REASON_FORBIDDEN, OUTCOME_FORBIDDEN, ""},
+        {TAP_REASON_RUNAWAY, OUTCOME_CUT_BY_GATEWAY, "runaway"},
         {TAP_REASON_NO_ROUTE, OUTCOME_BAD_REQUEST, "no_route"},
         {TAP_REASON_REJECTED, OUTCOME_REJECTED, ""},
         {TAP_REASON_CONNECT_DNS, OUTCOME_CONNECT_FAILED, "dns"},
