@@ -23,17 +23,60 @@ static bool is_retried_status(int status)
     return status == 429 || status == 502 || status == 503;
 }
 
-/* The first candidate that had no turn yet and has room; n_candidates: none. */
-static size_t next_candidate(struct exchange *x)
+static struct admission_port *port_of(struct exchange *x, size_t candidate)
+{
+    return &x->g->ports[x->plan.candidates[candidate]];
+}
+
+static void choose(struct exchange *x, size_t candidate)
+{
+    x->chosen = x->plan.candidates[candidate];
+    x->tried |= 1u << candidate;
+}
+
+/* Takes the first candidate that had no turn yet and that enter lets in at once. */
+static bool choose_with_room(struct exchange *x,
+                             bool (*enter)(struct admission_port *p, struct admission_ticket *t,
+                                           mono_t now))
 {
     for (size_t i = 0; i < x->plan.n_candidates; i++) {
-        if (x->tried & (1u << i))
+        if ((x->tried & (1u << i)) || !enter(port_of(x, i), &x->ticket, loop_now(x->g->d.loop)))
             continue;
-        x->tried |= 1u << i;
-        if (exchange_admit(x, x->plan.candidates[i]))
-            return i;
+        choose(x, i);
+        return true;
     }
-    return x->plan.n_candidates;
+    return false;
+}
+
+/* Takes the first candidate that lets it wait. */
+static enum admission_verdict choose_to_wait(struct exchange *x)
+{
+    uint32_t retry_after_s = UINT32_MAX;
+
+    for (size_t i = 0; i < x->plan.n_candidates; i++) {
+        enum admission_verdict v =
+            admission_enter(port_of(x, i), &x->ticket, loop_now(x->g->d.loop));
+        if (v != ADMISSION_REJECTED) {
+            choose(x, i);
+            return v;
+        }
+        if (x->ticket.retry_after_s < retry_after_s)
+            retry_after_s = x->ticket.retry_after_s;
+    }
+    x->ticket.retry_after_s = retry_after_s;
+    return ADMISSION_REJECTED;
+}
+
+static void first_attempt(struct exchange *x, mono_t admitted_at)
+{
+    if (x->tap)
+        x->g->d.tap_ops->admitted(x->tap, admitted_at);
+    attempt_begin(x, false);
+}
+
+void choice_on_granted(struct admission_ticket *t)
+{
+    first_attempt(CONTAINER_OF(t, struct exchange, ticket), clock_mono());
 }
 
 void choice_first(struct exchange *x)
@@ -43,13 +86,25 @@ void choice_first(struct exchange *x)
     g->retry_budget += (int32_t)x->config->retry.budget_percent;
     if (g->retry_budget > BUDGET_MAX)
         g->retry_budget = BUDGET_MAX;
-    if (next_candidate(x) == x->plan.n_candidates)
-        return; /* no limit is set yet */
-    if (x->tap)
-        g->d.tap_ops->admitted(x->tap, x->plan.told.at);
-    if (x->is_window_exceeded)
+    if (x->is_window_exceeded) /* what is held is enough until the upstream takes some of it */
         http_server_pause(x->client);
-    attempt_begin(x, false);
+    admission_ticket_init(&x->ticket,
+                          x->plan.admission_class ? ADMISSION_BATCH : ADMISSION_INTERACTIVE,
+                          (struct span){0}, x->plan.estimated_tokens);
+    if (choose_with_room(x, admission_try)) {
+        first_attempt(x, x->plan.told.at);
+        return;
+    }
+    switch (choose_to_wait(x)) {
+    case ADMISSION_GRANTED: /* room came since the look above */
+        first_attempt(x, clock_mono());
+        break;
+    case ADMISSION_QUEUED: /* choice_on_granted goes on */
+        break;
+    case ADMISSION_REJECTED:
+        answer_refuse(x, TAP_REASON_REJECTED, NULL);
+        break;
+    }
 }
 
 /* --- once more --- */
@@ -114,19 +169,6 @@ static void let_go(struct exchange *x)
     stat_inc(STAT_RETRIES);
 }
 
-/* Moves to the next candidate with room; the place at the present one is given up for it. */
-static bool move_on(struct exchange *x)
-{
-    size_t before = x->chosen;
-
-    exchange_leave(x);
-    if (next_candidate(x) < x->plan.n_candidates)
-        return true;
-    x->chosen = before;
-    (void)exchange_admit(x, before); /* an answer that is passed on needs no place any more */
-    return false;
-}
-
 bool choice_again(struct exchange *x, enum choice_cause cause, const struct http1_head *head)
 {
     int64_t wait_ns = same_upstream_wait(x, head);
@@ -134,7 +176,7 @@ bool choice_again(struct exchange *x, enum choice_cause cause, const struct http
 
     if (!is_possible(x, cause, head) || (!has_next && wait_ns == INT64_MAX) || !take_budget(x->g))
         return false;
-    if (has_next && move_on(x)) {
+    if (has_next && choose_with_room(x, admission_move)) {
         let_go(x);
         attempt_begin(x, false);
         return true;

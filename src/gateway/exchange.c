@@ -49,31 +49,6 @@ void exchange_free(struct exchange *x)
     mem_free(x);
 }
 
-static struct admission_request admission_request_of(const struct exchange *x)
-{
-    return (struct admission_request){.priority = x->plan.admission_class,
-                                      .estimated_tokens = x->plan.estimated_tokens};
-}
-
-bool exchange_admit(struct exchange *x, size_t upstream)
-{
-    struct admission_request r = admission_request_of(x);
-
-    x->is_admitted = admission_enter(x->g->d.admission[upstream], &r) == ADMISSION_GRANTED;
-    if (x->is_admitted)
-        x->chosen = upstream;
-    return x->is_admitted;
-}
-
-void exchange_leave(struct exchange *x)
-{
-    struct admission_request r = admission_request_of(x);
-
-    if (x->is_admitted)
-        admission_leave(x->g->d.admission[x->chosen], &r);
-    x->is_admitted = false;
-}
-
 void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
 {
     struct gateway *g = x->g;
@@ -103,7 +78,7 @@ void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
         http_server_end(x->client);
         x->client = NULL;
     }
-    exchange_leave(x);
+    admission_cancel(&x->ticket, loop_now(g->d.loop));
     if (x->tap)
         g->d.tap_ops->end(x->tap, &f);
     x->tap = NULL;

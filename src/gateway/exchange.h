@@ -55,7 +55,8 @@ struct exchange {
     bool was_stale_retried;
     struct policy_plan plan;
     struct policy_aim aim; /* of the attempt under way */
-    bool has_plan, is_admitted;
+    bool has_plan;
+    struct admission_ticket ticket;
     size_t chosen;      /* upstream of the attempt under way; the first choice before */
     uint32_t tried;     /* bit i: candidate i of the plan had its turn */
     uint32_t n_retries; /* attempts that followed a failed one */
@@ -79,6 +80,7 @@ struct gateway {
     struct gateway_config *config;
     struct http_server *server;
     struct http_pool *pools[GATEWAY_UPSTREAMS_MAX];
+    struct admission_port ports[GATEWAY_UPSTREAMS_MAX];
     struct list exchanges;
     size_t n_exchanges;
     struct rng rng;
@@ -104,10 +106,6 @@ static inline const struct gateway_upstream *exchange_upstream(const struct exch
 {
     return &x->config->upstreams[x->chosen];
 }
-/* Into an upstream's admission and out of it again. */
-bool exchange_admit(struct exchange *x, size_t upstream);
-void exchange_leave(struct exchange *x);
-
 /* choice.c: which upstream next. */
 enum choice_cause {
     CHOICE_CONNECT_FAILED,
@@ -117,6 +115,8 @@ enum choice_cause {
 void choice_init(struct gateway *g);
 /* The plan's first choice. */
 void choice_first(struct exchange *x);
+/* It had to wait, and its ticket is in: it goes to its upstream now. */
+void choice_on_granted(struct admission_ticket *t);
 /*
  * An attempt has failed before anything of it went to the client, by head's status where there is
  * one: begins the next one, now or after a wait, if there may be one. false: there may not.

@@ -13,7 +13,7 @@
 /* One read that had to be queued whole, on top of what stops the reading. */
 #define QUEUE_MAX_BYTES (LIMIT_SEND_HIGH_BYTES + 4 * LIMIT_READ_BYTES)
 
-static int gateway_pools_open(struct gateway *g)
+static int gateway_upstreams_open(struct gateway *g)
 {
     const struct gateway_config *c = g->config;
 
@@ -27,6 +27,8 @@ static int gateway_pools_open(struct gateway *g)
 
         span_copy(span_cstr(c->upstreams[i].host), p.host, sizeof(p.host));
         r = http_pool_new(g->d.loop, g->d.resolver, &p, &g->pools[i]);
+        if (r == 0)
+            r = admission_port_open(&g->ports[i], g->d.admission[i], g->d.loop, choice_on_granted);
         if (r < 0)
             return r;
     }
@@ -55,7 +57,7 @@ int gateway_new(const struct gateway_deps *deps, struct gateway_config *config,
     buf_init(&g->fields, 2 * LIMIT_HEAD_BYTES);
     r = http_server_new(deps->loop, &exchange_server_ops, &sc, g, &g->server);
     if (r == 0)
-        r = gateway_pools_open(g);
+        r = gateway_upstreams_open(g);
     if (r < 0) {
         gateway_free(g);
         return r;
@@ -73,8 +75,10 @@ struct gateway *gateway_free(struct gateway *g)
     while (!list_is_empty(&g->exchanges))
         exchange_end(CONTAINER_OF(g->exchanges.next, struct exchange, link), TAP_END_DRAIN,
                      TAP_REASON_DRAIN);
-    for (size_t i = 0; i < g->config->n_upstreams; i++)
+    for (size_t i = 0; i < g->config->n_upstreams; i++) {
         http_pool_free(g->pools[i]);
+        admission_port_close(&g->ports[i]);
+    }
     loop_turn(g->d.loop, 0); /* lets what was deferred free itself */
     loop_turn(g->d.loop, 0);
     buf_done(&g->request_head);

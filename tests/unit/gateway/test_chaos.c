@@ -194,7 +194,7 @@ static void rounds(uint64_t seed, bool has_memory_faults)
         chaos(seed + 2 * i, has_memory_faults);
         assert_true(rig.n_taps > 200);
         assert_int_equal(rig.policy.n_plans, rig.policy.n_done);
-        assert_int_equal(admission_n_inflight(rig.admission), 0);
+        assert_int_equal(rig_n_inflight(), 0);
     }
     assert_true(rig.policy.n_heads > 100);
 }

@@ -596,7 +596,7 @@ static void test_out_of_memory(void **state)
         rig.config->request_window_bytes = is_big ? 1000 : 1 << 20;
         assert_true(memfail_each(attempt, NULL) > 10);
         assert_int_equal(rig.policy.n_plans, rig.policy.n_done);
-        assert_int_equal(admission_n_inflight(rig.admission), 0);
+        assert_int_equal(rig_n_inflight(), 0);
     }
     assert_int_equal(rig_gateway_open(), 0);
 }
