@@ -83,7 +83,7 @@ static struct admission_ticket *front_of(struct admission_queue *q)
     return CONTAINER_OF(q->_ring.next, struct admission_ticket, _link);
 }
 
-/* Rounds that pass before any tenant can go: they are added at once. */
+/* Rounds in which no tenant could go are gone through at once. */
 static void rounds_skip(struct admission_queue *q)
 {
     int64_t n_min = INT64_MAX;
@@ -95,11 +95,8 @@ static void rounds_skip(struct admission_queue *q)
         if (n < n_min)
             n_min = n;
     }
-    if (n_min <= 1)
-        return;
-    for (struct list *l = q->_ring.next; l != &q->_ring; l = l->next)
-        CONTAINER_OF(l, struct admission_ticket, _link)->_deficit +=
-            (n_min - 1) * ADMISSION_QUANTUM;
+    for (struct list *l = q->_ring.next; n_min > 0 && l != &q->_ring; l = l->next)
+        CONTAINER_OF(l, struct admission_ticket, _link)->_deficit += n_min * ADMISSION_QUANTUM;
 }
 
 struct admission_ticket *admission_queue_next(struct admission_queue *q)
