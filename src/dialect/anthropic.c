@@ -421,6 +421,7 @@ static const char *const error_types[REFUSAL_COUNT_] = {
     [REFUSAL_REQUEST_TIMEOUT] = "invalid_request_error",
     [REFUSAL_BODY_TOO_LARGE] = "request_too_large",
     [REFUSAL_TOO_MANY] = "rate_limit_error",
+    [REFUSAL_QUEUE_TIMEOUT] = "rate_limit_error",
     [REFUSAL_INTERNAL] = "api_error",
     [REFUSAL_CONNECT_FAILED] = "api_error",
     [REFUSAL_BAD_RESPONSE] = "api_error",

@@ -165,7 +165,8 @@ enum dialect_refusal {
     REFUSAL_NOT_FOUND,       /* 404 */
     REFUSAL_REQUEST_TIMEOUT, /* 408: the client was too slow */
     REFUSAL_BODY_TOO_LARGE,  /* 413 */
-    REFUSAL_TOO_MANY,        /* 429 */
+    REFUSAL_TOO_MANY,        /* 429: the queue is full */
+    REFUSAL_QUEUE_TIMEOUT,   /* 429: it waited too long */
     REFUSAL_INTERNAL,        /* 500 */
     REFUSAL_CONNECT_FAILED,  /* 502 */
     REFUSAL_BAD_RESPONSE,    /* 502 */

@@ -166,6 +166,7 @@ static const char *const error_types[REFUSAL_COUNT_] = {
     [REFUSAL_REQUEST_TIMEOUT] = "invalid_request_error",
     [REFUSAL_BODY_TOO_LARGE] = "invalid_request_error",
     [REFUSAL_TOO_MANY] = "rate_limit_error",
+    [REFUSAL_QUEUE_TIMEOUT] = "rate_limit_error",
     [REFUSAL_INTERNAL] = "server_error",
     [REFUSAL_CONNECT_FAILED] = "upstream_error",
     [REFUSAL_BAD_RESPONSE] = "upstream_error",

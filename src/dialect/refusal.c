@@ -15,6 +15,7 @@ static const struct {
     [REFUSAL_REQUEST_TIMEOUT] = {408, "request_timeout"},
     [REFUSAL_BODY_TOO_LARGE] = {413, "request_too_large"},
     [REFUSAL_TOO_MANY] = {429, "queue_full"},
+    [REFUSAL_QUEUE_TIMEOUT] = {429, "queue_timeout"},
     [REFUSAL_INTERNAL] = {500, "internal_error"},
     [REFUSAL_CONNECT_FAILED] = {502, "connect_failed"},
     [REFUSAL_BAD_RESPONSE] = {502, "bad_response"},

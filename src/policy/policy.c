@@ -395,6 +395,8 @@ static const struct refusal refusals[TAP_REASON_COUNT_] = {
     [TAP_REASON_FORBIDDEN] = {REFUSAL_FORBIDDEN, "this key may not do that"},
     [TAP_REASON_NO_ROUTE] = {REFUSAL_NOT_FOUND, "no upstream serves this model"},
     [TAP_REASON_REJECTED] = {REFUSAL_TOO_MANY, "too many requests are waiting, try again later"},
+    [TAP_REASON_REJECTED_TIMEOUT] = {REFUSAL_QUEUE_TIMEOUT,
+                                     "the request waited too long for its turn, try again later"},
     [TAP_REASON_CONNECT_DNS] = {REFUSAL_CONNECT_FAILED, "the upstream's name was not found"},
     [TAP_REASON_CONNECT_REFUSED] = {REFUSAL_CONNECT_FAILED, "the upstream refused the connection"},
     [TAP_REASON_CONNECT_OTHER] = {REFUSAL_CONNECT_FAILED, "could not connect to the upstream"},

@@ -16,6 +16,7 @@ const char *tap_reason_name(enum tap_reason r)
         [TAP_REASON_FORBIDDEN] = "forbidden",
         [TAP_REASON_NO_ROUTE] = "no_route",
         [TAP_REASON_REJECTED] = "rejected",
+        [TAP_REASON_REJECTED_TIMEOUT] = "rejected_timeout",
         [TAP_REASON_CONNECT_DNS] = "connect_dns",
         [TAP_REASON_CONNECT_REFUSED] = "connect_refused",
         [TAP_REASON_CONNECT_OTHER] = "connect_other",

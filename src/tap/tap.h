@@ -43,8 +43,9 @@ enum tap_reason {
     TAP_REASON_BODY_TOO_LARGE,
     TAP_REASON_UNAUTHORIZED,
     TAP_REASON_FORBIDDEN,
-    TAP_REASON_NO_ROUTE, /* no upstream serves the model */
-    TAP_REASON_REJECTED,
+    TAP_REASON_NO_ROUTE,         /* no upstream serves the model */
+    TAP_REASON_REJECTED,         /* the queue was full */
+    TAP_REASON_REJECTED_TIMEOUT, /* it waited too long in the queue */
     TAP_REASON_CONNECT_DNS,
     TAP_REASON_CONNECT_REFUSED,
     TAP_REASON_CONNECT_OTHER,

@@ -781,6 +781,7 @@ static void refusals_have_the_form(void **state)
         [REFUSAL_REQUEST_TIMEOUT] = "invalid_request_error",
         [REFUSAL_BODY_TOO_LARGE] = "request_too_large",
         [REFUSAL_TOO_MANY] = "rate_limit_error",
+        [REFUSAL_QUEUE_TIMEOUT] = "rate_limit_error",
         [REFUSAL_INTERNAL] = "api_error",
         [REFUSAL_CONNECT_FAILED] = "api_error",
         [REFUSAL_BAD_RESPONSE] = "api_error",
