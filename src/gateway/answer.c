@@ -169,13 +169,16 @@ void answer_part(struct exchange *x, struct span bytes, struct stamp at)
         g->parts[g->n_parts++] = bytes;
 }
 
-/* An answer of the gateway's own, whole. */
-static void answer_own(struct exchange *x, int status, const char *type, struct span body)
+/* An answer of the gateway's own, whole. retry_after_s 0: does not say. */
+static void answer_own(struct exchange *x, int status, const char *type, uint32_t retry_after_s,
+                       struct span body)
 {
-    char fields[160];
+    char fields[192];
     int n =
         snprintf(fields, sizeof(fields), "Content-Type: %s\r\nX-Request-Id: %s\r\n", type, x->id);
 
+    if (retry_after_s > 0)
+        n += snprintf(fields + n, sizeof(fields) - (size_t)n, "Retry-After: %u\r\n", retry_after_s);
     x->status = status;
     if (x->client &&
         http_server_head(x->client, status, (struct span){0}, span_of(fields, (size_t)n),
@@ -196,12 +199,20 @@ void answer_local(struct exchange *x)
         answer_refuse(x, TAP_REASON_INTERNAL, "out of memory");
         return;
     }
-    answer_own(x, 200, "application/json", buf_span(&body));
+    answer_own(x, 200, "application/json", 0, buf_span(&body));
     x->state = EXCHANGE_TAIL;
     buf_done(&body);
     deadline_begin(x, x->config->client_write_timeout_ns);
     if (x->client && http_server_queued_bytes(x->client) == 0)
         exchange_end(x, TAP_END_COMPLETE, TAP_REASON_NONE);
+}
+
+/* When a request that admission turned away may come back; 0: it was something else. */
+static uint32_t retry_after_of(const struct exchange *x, enum tap_reason reason)
+{
+    if (reason != TAP_REASON_REJECTED && reason != TAP_REASON_REJECTED_TIMEOUT)
+        return 0;
+    return x->ticket.retry_after_s > 0 ? x->ticket.retry_after_s : 1;
 }
 
 void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text)
@@ -227,7 +238,7 @@ void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text)
     if (g->d.policy_ops->refusal_body(g->d.policy, x->plan.exchange, x->head, reason, text, &status,
                                       &type, &body) < 0)
         buf_clear(&body);
-    answer_own(x, status, type, buf_span(&body));
+    answer_own(x, status, type, retry_after_of(x, reason), buf_span(&body));
     buf_done(&body);
     exchange_end(x, TAP_END_REFUSED, reason);
 }

@@ -86,11 +86,12 @@ void choice_first(struct exchange *x)
     g->retry_budget += (int32_t)x->config->retry.budget_percent;
     if (g->retry_budget > BUDGET_MAX)
         g->retry_budget = BUDGET_MAX;
+    x->state = EXCHANGE_ADMIT;
     if (x->is_window_exceeded) /* what is held is enough until the upstream takes some of it */
         http_server_pause(x->client);
     admission_ticket_init(&x->ticket,
                           x->plan.admission_class ? ADMISSION_BATCH : ADMISSION_INTERACTIVE,
-                          (struct span){0}, x->plan.estimated_tokens);
+                          x->plan.tenant, x->plan.estimated_tokens);
     if (choose_with_room(x, admission_try)) {
         first_attempt(x, x->plan.told.at);
         return;
@@ -100,6 +101,7 @@ void choice_first(struct exchange *x)
         first_attempt(x, clock_mono());
         break;
     case ADMISSION_QUEUED: /* choice_on_granted goes on */
+        deadline_begin(x, x->ticket.max_wait_ns);
         break;
     case ADMISSION_REJECTED:
         answer_refuse(x, TAP_REASON_REJECTED, NULL);

@@ -38,6 +38,8 @@ static enum tap_reason timeout_reason(const struct exchange *x)
     if (total_ns > 0 && mono_diff(loop_now(x->g->d.loop), x->started) >= total_ns)
         return TAP_REASON_TIMEOUT_TOTAL;
     switch (x->state) {
+    case EXCHANGE_ADMIT:
+        return TAP_REASON_REJECTED_TIMEOUT;
     case EXCHANGE_CONNECT:
         return TAP_REASON_TIMEOUT_CONNECT;
     case EXCHANGE_SEND:
@@ -58,6 +60,15 @@ static bool is_client_taking(struct exchange *x)
 
     x->blocked_queued = http_server_queued_bytes(x->client);
     return x->blocked_queued > 0 && (before == 0 || x->blocked_queued < before);
+}
+
+/* It has waited for its turn for too long, unless that has come meanwhile. */
+static void queue_is_over(struct exchange *x, enum tap_reason reason)
+{
+    if (reason == TAP_REASON_REJECTED_TIMEOUT &&
+        !admission_expire(&x->ticket, loop_now(x->g->d.loop)))
+        return;
+    answer_refuse(x, reason, NULL);
 }
 
 static void deadline_on_timer(struct timer *t)
@@ -82,7 +93,9 @@ static void deadline_on_timer(struct timer *t)
         deadline_extend(x, x->config->client_write_timeout_ns);
         return;
     }
-    if (x->status == 0)
+    if (x->state == EXCHANGE_ADMIT)
+        queue_is_over(x, reason);
+    else if (x->status == 0)
         answer_refuse(x, reason, "the upstream did not answer in time");
     else if (reason == TAP_REASON_NONE)
         exchange_end(x, TAP_END_CLIENT_GONE, TAP_REASON_NONE); /* it stopped reading */

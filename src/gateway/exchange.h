@@ -3,10 +3,11 @@
  * gateway/exchange.h - private to gateway/: one request and its answer, and the object they live
  * in.
  *
- * A request walks RECEIVE -> PLAN -> ADMIT -> CONNECT -> SEND -> WAIT -> STREAM -> TAIL. PLAN and
- * ADMIT take no time yet, so no exchange is ever seen resting in them. A retry goes back to
- * CONNECT, perhaps through BACKOFF. Whatever happens, exchange_end is called once; memory goes at
- * the end of the turn, so that every function up the stack may still look at is_ended.
+ * A request walks RECEIVE -> PLAN -> ADMIT -> CONNECT -> SEND -> WAIT -> STREAM -> TAIL. PLAN takes
+ * no time, so no exchange is ever seen resting in it; ADMIT takes some where limits are set and
+ * reached. A retry goes back to CONNECT, perhaps through BACKOFF. Whatever happens, exchange_end is
+ * called once; memory goes at the end of the turn, so that every function up the stack may still
+ * look at is_ended.
  */
 #ifndef GATEWAY_EXCHANGE_H
 #define GATEWAY_EXCHANGE_H
@@ -20,6 +21,7 @@
 
 enum exchange_state {
     EXCHANGE_RECEIVE, /* collecting the request window */
+    EXCHANGE_ADMIT,   /* planned; waiting for its turn */
     EXCHANGE_BACKOFF, /* between two attempts at one upstream */
     EXCHANGE_CONNECT,
     EXCHANGE_SEND, /* request head sent, body going out */

@@ -55,6 +55,7 @@ struct policy_plan {
     size_t n_candidates;
     uint16_t candidates[POLICY_CANDIDATES_MAX];
     int admission_class; /* 0 interactive, 1 batch */
+    struct span tenant;  /* whose share of a queue it takes; copied */
     uint32_t estimated_tokens;
     bool is_stream;          /* the client asked for a stream */
     bool is_repeatable;      /* done twice it harms nobody: may be tried again though it was sent */

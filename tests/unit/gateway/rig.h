@@ -409,6 +409,7 @@ static inline int rig_refusal_body(struct policy *p, struct policy_exchange *x,
         *ret_status = 401;
         break;
     case TAP_REASON_REJECTED:
+    case TAP_REASON_REJECTED_TIMEOUT:
         *ret_status = 429;
         break;
     case TAP_REASON_STALLED:
@@ -426,7 +427,7 @@ static inline int rig_refusal_body(struct policy *p, struct policy_exchange *x,
         break;
     }
     *ret_content_type = "text/refusal";
-    return buf_printf(out, "%d %s", (int)reason, text);
+    return buf_printf(out, "%d %s", (int)reason, text ? text : "");
 }
 
 static inline void rig_plan_done(struct policy *p, struct policy_exchange *x)

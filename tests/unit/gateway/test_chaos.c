@@ -124,10 +124,26 @@ static void up_step(struct peer *p)
     }
 }
 
+static bool has_queue;
+
+static void limits_step(void)
+{
+    struct admission_limits limits = {.max_inflight = 1 + (uint32_t)rng_below(&rng, 2)};
+
+    for (int c = 0; c < ADMISSION_CLASSES; c++)
+        limits.classes[c] = (struct admission_class_limits){
+            .max_queue = 1, .max_queue_ns = (int64_t)rng_below(&rng, 4) * NS_PER_MS};
+    admission_set_limits(rig.admission, &limits, clock_mono());
+}
+
 static void policy_step(void)
 {
     struct policy_plan *plan = &rig.policy.plan;
 
+    if (has_queue && rng_below(&rng, 20) == 0)
+        limits_step();
+    plan->admission_class = (int)rng_below(&rng, 2);
+    plan->tenant = rng_below(&rng, 2) == 0 ? SPAN("one") : SPAN("other");
     rig.policy.aim.n_edits = (size_t)rng_below(&rng, 2);
     rig.policy.aim.edits[0] = (struct policy_edit){.at = 0, .insert = SPAN("edit")};
     rig.policy.aim.is_usage_injected = rig.policy.aim.n_edits > 0;
@@ -196,7 +212,7 @@ static void rounds(uint64_t seed, bool has_memory_faults)
         assert_int_equal(rig.policy.n_plans, rig.policy.n_done);
         assert_int_equal(rig_n_inflight(), 0);
     }
-    assert_true(rig.policy.n_heads > 100);
+    assert_true(rig.policy.n_heads > (has_queue ? 30 : 100));
 }
 
 static void test_chaos(void **state)
@@ -211,11 +227,28 @@ static void test_chaos_without_memory(void **state)
     rounds(2, true);
 }
 
+/* Most wait, some in vain; limits change meanwhile, too (the steps of the policy). */
+static void test_chaos_with_a_queue(void **state)
+{
+    struct admission_numbers n;
+    (void)state;
+    has_queue = true;
+    rounds(3, false);
+    rounds(4, true);
+    has_queue = false;
+    admission_read(rig.admission, &n);
+    for (int c = 0; c < ADMISSION_CLASSES; c++) {
+        assert_true(n.classes[c].n_queued > 20);
+        assert_true(n.classes[c].n_full > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         RIG_CASE(test_chaos),
         RIG_CASE(test_chaos_without_memory),
+        RIG_CASE(test_chaos_with_a_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
