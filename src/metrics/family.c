@@ -102,6 +102,16 @@ static const char *phase_value(int i)
     return i == OVERHEAD_REQUEST ? "request" : "event";
 }
 
+static const char *class_value(int i)
+{
+    return i == ADMISSION_METRIC_INTERACTIVE ? "interactive" : "batch";
+}
+
+static const char *rejection_value(int i)
+{
+    return i == ADMISSION_METRIC_FULL ? "queue_full" : "queue_timeout";
+}
+
 static const char *event_kind_value(int i)
 {
     return i == STREAM_EVENT_OUTPUT ? "output" : "other";
@@ -183,6 +193,7 @@ int family_cached_band(int64_t prompt_tokens, int64_t cached_tokens)
 
 #define AT_ONCE "the instant it happens"
 #define AT_END  "at the end of the request"
+#define AT_LOOK "once a second"
 
 const struct family family_table[METRIC_COUNT_] = {
     [METRIC_QUEUE] =
@@ -502,6 +513,47 @@ const struct family family_table[METRIC_COUNT_] = {
             .type = FAMILY_GAUGE,
             .scope = SCOPE_UPSTREAM,
             .recorded = "once a second, in whole seconds",
+        },
+    [METRIC_ADMISSION_INFLIGHT] =
+        {
+            .name = "inferometer_admission_inflight",
+            .help = "Requests that were let through to this upstream and are not finished.",
+            .unit = "",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_UPSTREAM,
+            .recorded = AT_LOOK,
+        },
+    [METRIC_ADMISSION_TOKENS] =
+        {
+            .name = "inferometer_admission_tokens",
+            .help = "Estimated tokens of the requests that were let through to this upstream and "
+                    "are not finished.",
+            .unit = "tokens",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_UPSTREAM,
+            .recorded = AT_LOOK,
+        },
+    [METRIC_ADMISSION_WAITING] =
+        {
+            .name = "inferometer_admission_waiting",
+            .help = "Requests that wait in the gateway until this upstream's limits let them "
+                    "through.",
+            .unit = "",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_UPSTREAM,
+            .enums = {{"class", ADMISSION_METRIC_CLASS_COUNT_, class_value}},
+            .recorded = AT_LOOK,
+        },
+    [METRIC_ADMISSION_REJECTED] =
+        {
+            .name = "inferometer_admission_rejected_total",
+            .help = "Requests that were refused with 429 because of this upstream's limits.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_UPSTREAM,
+            .enums = {{"class", ADMISSION_METRIC_CLASS_COUNT_, class_value},
+                      {"reason", ADMISSION_METRIC_REASON_COUNT_, rejection_value}},
+            .recorded = "once a second; 0 from the start on",
         },
     [METRIC_SERIES] =
         {

@@ -120,11 +120,28 @@ void metrics_attempt_over(struct metrics_series_set *set)
     count(set, METRIC_ATTEMPTS, 0, 1);
 }
 
+static void set_value(struct metrics_series_set *set, enum metric m, int i, int64_t value)
+{
+    struct metrics_series *s = series_in(set, m, i);
+    if (s)
+        atomic_store_explicit(&s->value, value, memory_order_relaxed);
+}
+
 void metrics_set_upstream_silent(struct metrics_series_set *set, int64_t silent_ns)
 {
-    struct metrics_series *s = series_in(set, METRIC_UPSTREAM_SILENT, 0);
-    if (s)
-        atomic_store_explicit(&s->value, silent_ns / NS_PER_S, memory_order_relaxed);
+    set_value(set, METRIC_UPSTREAM_SILENT, 0, silent_ns / NS_PER_S);
+}
+
+void metrics_set_admission(struct metrics_series_set *set, const struct metrics_admission *now)
+{
+    set_value(set, METRIC_ADMISSION_INFLIGHT, 0, now->n_inflight);
+    set_value(set, METRIC_ADMISSION_TOKENS, 0, now->tokens_inflight);
+    for (int c = 0; c < ADMISSION_METRIC_CLASS_COUNT_; c++) {
+        set_value(set, METRIC_ADMISSION_WAITING, c, now->n_waiting[c]);
+        for (int r = 0; r < ADMISSION_METRIC_REASON_COUNT_; r++)
+            set_value(set, METRIC_ADMISSION_REJECTED, c * ADMISSION_METRIC_REASON_COUNT_ + r,
+                      now->n_rejected[c][r]);
+    }
 }
 
 void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns)

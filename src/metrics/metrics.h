@@ -104,6 +104,16 @@ void metrics_attempt_over(struct metrics_series_set *set);
 /* Of the set's upstream; by one shard only, since the shards' gauges are added up. */
 void metrics_set_upstream_silent(struct metrics_series_set *set, int64_t silent_ns);
 
+/* What admission to an upstream tells of itself; the rejections are those since the start. */
+struct metrics_admission {
+    int64_t n_inflight, tokens_inflight;
+    int64_t n_waiting[ADMISSION_METRIC_CLASS_COUNT_];
+    int64_t n_rejected[ADMISSION_METRIC_CLASS_COUNT_][ADMISSION_METRIC_REASON_COUNT_];
+};
+
+/* Of the set's upstream; by one shard only, as above. */
+void metrics_set_admission(struct metrics_series_set *set, const struct metrics_admission *now);
+
 /* request_id: exemplar; may be NULL. */
 void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns);
 void metrics_record_ttft(struct metrics_series_set *set, int64_t ttft_ns, const char *request_id);

@@ -118,6 +118,7 @@ static void test_every_family_moves(void **state)
     metrics_set_upstream_silent(f.set, 65 * NS_PER_S);
     metrics_attempt_over(f.set);
     metrics_record_runaway(f.set);
+    metrics_set_admission(f.set, &(struct metrics_admission){3, 40, {1, 2}, {{5, 6}, {7, 8}}});
     metrics_record_done(f.set, &r);
     /* Streams that miss something: no usage, no TPOT, no first token. */
     r.usage_source = USAGE_SOURCE_ESTIMATED;
@@ -135,6 +136,12 @@ static void test_every_family_moves(void **state)
     }
     metrics_inflight_end(inflight);
     assert_int_equal(total_of(f.m, METRIC_INFLIGHT, NULL).n, 0);
+    assert_int_equal(total_of(f.m, METRIC_ADMISSION_INFLIGHT, NULL).n, 3);
+    assert_int_equal(total_of(f.m, METRIC_ADMISSION_TOKENS, NULL).n, 40);
+    assert_int_equal(total_of(f.m, METRIC_ADMISSION_WAITING, "interactive").n, 1);
+    assert_int_equal(total_of(f.m, METRIC_ADMISSION_WAITING, "batch").n, 2);
+    assert_int_equal(total_of(f.m, METRIC_ADMISSION_REJECTED, "queue_full").n, 5 + 7);
+    assert_int_equal(total_of(f.m, METRIC_ADMISSION_REJECTED, "queue_timeout").n, 6 + 8);
     metrics_free(f.m);
 }
 
