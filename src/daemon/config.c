@@ -68,6 +68,19 @@ size_t config_n_set(const struct config *c)
     return (size_t)__builtin_popcountll(c->_keys_set);
 }
 
+static struct admission_limits limits_of(const struct config_upstream *u)
+{
+    return (struct admission_limits){
+        .max_inflight = (uint32_t)u->max_inflight,
+        .max_tokens = u->max_tokens,
+        .classes = {[ADMISSION_INTERACTIVE] = {.max_queue = (uint32_t)u->max_queue,
+                                               .max_queue_ns = u->queue_timeout_ns},
+                    [ADMISSION_BATCH] = {.max_inflight = (uint32_t)u->batch_max_inflight,
+                                         .max_tokens = u->batch_max_tokens,
+                                         .max_queue = (uint32_t)u->batch_max_queue,
+                                         .max_queue_ns = u->batch_queue_timeout_ns}}};
+}
+
 int config_to_gateway(const struct config *c, struct gateway_config **ret, struct err *reterr)
 {
     struct gateway_config *g = gateway_config_new();
@@ -82,6 +95,7 @@ int config_to_gateway(const struct config *c, struct gateway_config **ret, struc
             gateway_config_unref(g);
             return r;
         }
+        g->upstreams[i].limits = limits_of(u);
     }
     g->n_upstreams = c->upstreams.n;
     g->request_window_bytes = (size_t)c->request_window_bytes;

@@ -41,11 +41,16 @@ struct config_upstream {
     char *url;                  /* as gateway_upstream_parse takes it */
     struct config_texts models; /* "NAME", "PREFIX*", "*", "NAME=SERVED"; none: whatever it lists */
     uint64_t weight;
-    uint64_t priority; /* lower first */
-    char *version;     /* label value; "" none */
-    char *key_file;    /* where its API key stands; "" none */
-    char *key_env;     /* or the variable that has it */
-    char *key_header;  /* "" by dialect */
+    uint64_t priority;                 /* lower first */
+    char *version;                     /* label value; "" none */
+    char *key_file;                    /* where its API key stands; "" none */
+    char *key_env;                     /* or the variable that has it */
+    char *key_header;                  /* "" by dialect */
+    uint64_t max_inflight, max_tokens; /* 0: none, as all of these */
+    uint64_t max_queue;                /* interactive requests */
+    int64_t queue_timeout_ns;
+    uint64_t batch_max_inflight, batch_max_tokens, batch_max_queue;
+    int64_t batch_queue_timeout_ns;
 };
 
 struct config_upstreams {

@@ -11,6 +11,7 @@
 #include "daemon/config_values.h"
 
 enum { URL_BYTES_MAX = 1000 };
+#define UPSTREAM_QUEUE_MAX_NS (3600 * NS_PER_S)
 
 /* --- kinds of values --- */
 
@@ -199,6 +200,97 @@ static const struct config_key keys[] = {
         .example = "api-key",
         .help = "Header that carries the key. Without one: `Authorization: Bearer`, `x-api-key` "
                 "for Anthropic's API, `x-goog-api-key` for Google's.",
+    },
+    {
+        .path = "max_inflight",
+        .type = &config_type_count,
+        .def = "none",
+        .max = 1000000,
+        .word = "none",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(max_inflight),
+        .example = "64",
+        .help = "Requests that may be under way there at the same time, over all "
+                "workers. The next ones wait in the gateway for their turn. Best a "
+                "little above what the engine works on at once, so that its own queue "
+                "stays short.",
+    },
+    {
+        .path = "max_tokens_inflight",
+        .type = &config_type_count,
+        .def = "none",
+        .max = INT64_C(1000000000000),
+        .word = "none",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(max_tokens),
+        .example = "200000",
+        .help = "Estimated tokens (prompt and `max_tokens`) of the requests that may "
+                "be under way there at the same time. A single larger request goes "
+                "when nothing else is under way.",
+    },
+    {
+        .path = "max_queue",
+        .type = &config_type_count,
+        .def = "1000",
+        .max = 1000000,
+        .word = "none",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(max_queue),
+        .help = "Interactive requests that may wait for their turn. The next ones are "
+                "refused: 429 with `Retry-After`.",
+    },
+    {
+        .path = "queue_timeout",
+        .type = &config_type_duration,
+        .def = "30s",
+        .max = UPSTREAM_QUEUE_MAX_NS,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(queue_timeout_ns),
+        .help = "How long an interactive request may wait for its turn; then it is "
+                "refused likewise. 0: no limit.",
+    },
+    {
+        .path = "batch_max_inflight",
+        .type = &config_type_count,
+        .def = "none",
+        .max = 1000000,
+        .word = "none",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(batch_max_inflight),
+        .example = "16",
+        .help = "Batch requests that may be under way there, as a part of "
+                "`max_inflight`. Interactive requests go first; of ten grants one is "
+                "for batch while both wait.",
+    },
+    {
+        .path = "batch_max_tokens_inflight",
+        .type = &config_type_count,
+        .def = "none",
+        .max = INT64_C(1000000000000),
+        .word = "none",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(batch_max_tokens),
+        .example = "50000",
+        .help = "Their estimated tokens, as a part of `max_tokens_inflight`.",
+    },
+    {
+        .path = "batch_max_queue",
+        .type = &config_type_count,
+        .def = "1000",
+        .max = 1000000,
+        .word = "none",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(batch_max_queue),
+        .help = "Batch requests that may wait for their turn.",
+    },
+    {
+        .path = "batch_queue_timeout",
+        .type = &config_type_duration,
+        .def = "10m",
+        .max = UPSTREAM_QUEUE_MAX_NS,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(batch_queue_timeout_ns),
+        .help = "How long a batch request may wait for its turn. 0: no limit.",
     },
 };
 

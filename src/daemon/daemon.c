@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/stat.h"
 #include "daemon/admin.h"
+#include "daemon/admissions.h"
 #include "daemon/routing.h"
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
@@ -36,7 +37,7 @@ struct daemon {
     struct hops hops;
     struct watchdog watchdog;
     struct resolver *resolver;
-    struct admission *admission[GATEWAY_UPSTREAMS_MAX];
+    struct admissions admissions;
     int listen_fds[LISTENERS_MAX];
     char listen_text[LISTENERS_MAX][ADDR_TEXT_MAX];
     size_t n_listeners;
@@ -151,12 +152,11 @@ static int shared_open(struct daemon *d, struct err *reterr)
     conns_limit(d);
     hops_init(&d->hops, d->gateway_config);
     d->n_upstreams = d->gateway_config->n_upstreams;
-    for (size_t i = 0; i < d->gateway_config->n_upstreams; i++) {
+    for (size_t i = 0; i < d->gateway_config->n_upstreams; i++)
         names[i] = d->gateway_config->upstreams[i].name;
-        r = admission_new(&d->admission[i]);
-        if (r < 0)
-            return err_set(reterr, r, "out of memory");
-    }
+    r = admissions_init(&d->admissions, d->gateway_config, d->metrics);
+    if (r < 0)
+        return err_set(reterr, r, "out of memory");
     r = watchdog_init(&d->watchdog, names, d->gateway_config->n_upstreams, d->config->hung_after_ns,
                       d->metrics);
     if (r == 0)
@@ -184,7 +184,7 @@ static int workers_start(struct daemon *d, struct err *reterr)
     struct worker_shared shared = {.gateway_config = d->gateway_config,
                                    .settings = settings_of(d->config, d->routes),
                                    .resolver = d->resolver,
-                                   .admission = d->admission,
+                                   .admission = d->admissions.of,
                                    .metrics = d->metrics,
                                    .log = d->log,
                                    .hops = &d->hops,
@@ -238,6 +238,7 @@ static void watch_upstreams(void *arg)
             watchdog_add(&sums[k], &one[k]);
     }
     watchdog_look(&d->watchdog, sums, clock_mono());
+    admissions_look(&d->admissions);
 }
 
 static int admin_open(struct daemon *d, struct err *reterr)
@@ -294,8 +295,7 @@ struct daemon *daemon_stop(struct daemon *d)
     mem_free(d->workers);
     jsonlog_free(d->log);
     recent_free(d->recent);
-    for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
-        admission_free(d->admission[i]);
+    admissions_done(&d->admissions);
     watchdog_done(&d->watchdog);
     metrics_free(d->metrics);
     hops_done(&d->hops);
@@ -350,6 +350,7 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
             err_set(reterr, r, "could not tell worker %zu: %s", i, err_str(r));
     }
     if (r == 0) {
+        admissions_limit(&d->admissions, gateway);
         log_level_set(config->log_level);
         atomic_store_explicit(&d->watchdog.hung_after_ns, config->hung_after_ns,
                               memory_order_relaxed);

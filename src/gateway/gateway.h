@@ -40,6 +40,7 @@ struct gateway_upstream {
     char authority[ADDR_HOST_MAX + 8]; /* what Host says */
     char prefix[GATEWAY_PREFIX_MAX];   /* put before the request's path; "" or "/base" */
     char version[GATEWAY_VERSION_MAX]; /* takes the place of the request's "/v1"; "" or "/v4" */
+    struct admission_limits limits;    /* for who owns the admission objects */
 };
 
 /* When an attempt is followed by another. */

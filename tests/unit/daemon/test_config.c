@@ -358,7 +358,13 @@ static const struct mistake mistakes[] = {
      "did you mean \"name\"?"},
     {"upstreams:\n  - url: http://a\n    zzzzzz: 3\n", 3, 5,
      "unknown key \"zzzzzz\" of an upstream",
-     "known here: name, url, models, weight, priority, version, key_file, key_env, key_header"},
+     "known here: name, url, models, weight, priority, version, key_file, key_env, key_header, "
+     "max_inflight, max_tokens_inflight, max_queue, queue_timeout, batch_max_inflight, "
+     "batch_max_tokens_inflight"},
+    {"upstreams: [{url: 'http://h', max_inflight: -1}]\n", 1, 45,
+     "\"max_inflight\": \"-1\" is not a whole number", "allowed: 0 to 1000000, or none"},
+    {"upstreams: [{url: 'http://h', queue_timeout: 2h}]\n", 1, 46,
+     "\"queue_timeout\": 2h is out of range", "allowed: 0 to 1h"},
     {"upstreams: [{name: 'a b', url: 'http://h'}]\n", 1, 20,
      "upstream name \"a b\" has other characters than letters, digits, . _ : -",
      "it becomes a metric label; for example vllm-1"},
@@ -684,11 +690,50 @@ static void test_show(void **state)
     assert_reads_back(must_load(all_keys));
     assert_reads_back(must_load(
         "upstreams: [http://a, {url: 'http://b', name: bee, models: [m, 'q*', 'x=y/z'], weight: 3, "
-        "priority: 2, version: v1, key_env: KEY, key_header: api-key}]\n"));
+        "priority: 2, version: v1, key_env: KEY, key_header: api-key, max_inflight: 9, "
+        "max_queue: none, batch_queue_timeout: 0}]\n"));
     assert_reads_back(must_load(
         UPSTREAM "models: [\"null\", \"~\", \"-\", \"- a\", \"a: b\", \"[x]\", 'q\"\\', \"# c\", "
                  "\" a \", \"true\", \"1\", \"@\", \"\xc3\xa4\", \"%\", \"...\", \"'\"]\n"
                  "dns: {ttl: 1.001us}\n"));
+}
+
+static struct admission_limits limits_of(const char *text)
+{
+    struct config *c = must_load(text);
+    struct gateway_config *g = NULL;
+    struct admission_limits l;
+
+    assert_int_equal(config_to_gateway(c, &g, NULL), 0);
+    l = g->upstreams[0].limits;
+    gateway_config_unref(g);
+    config_unref(c);
+    return l;
+}
+
+static void test_limits(void **state)
+{
+    struct admission_limits l = limits_of(UPSTREAM);
+    (void)state;
+    assert_int_equal(l.max_inflight, 0);
+    assert_int_equal(l.max_tokens, 0);
+    assert_int_equal(l.classes[ADMISSION_INTERACTIVE].max_queue, 1000);
+    assert_int_equal(l.classes[ADMISSION_INTERACTIVE].max_queue_ns, 30 * NS_PER_S);
+    assert_int_equal(l.classes[ADMISSION_BATCH].max_queue_ns, 600 * NS_PER_S);
+    l = limits_of(
+        "upstreams: [{url: 'http://h', max_inflight: 8, max_tokens_inflight: 100000000000, "
+        "max_queue: none, queue_timeout: 1s, batch_max_inflight: 3, "
+        "batch_max_tokens_inflight: 5, batch_max_queue: 6, batch_queue_timeout: 0}]\n");
+    assert_int_equal(l.max_inflight, 8);
+    assert_int_equal(l.max_tokens, 100000000000);
+    assert_int_equal(l.classes[ADMISSION_INTERACTIVE].max_inflight, 0);
+    assert_int_equal(l.classes[ADMISSION_INTERACTIVE].max_tokens, 0);
+    assert_int_equal(l.classes[ADMISSION_INTERACTIVE].max_queue, 0);
+    assert_int_equal(l.classes[ADMISSION_INTERACTIVE].max_queue_ns, NS_PER_S);
+    assert_int_equal(l.classes[ADMISSION_BATCH].max_inflight, 3);
+    assert_int_equal(l.classes[ADMISSION_BATCH].max_tokens, 5);
+    assert_int_equal(l.classes[ADMISSION_BATCH].max_queue, 6);
+    assert_int_equal(l.classes[ADMISSION_BATCH].max_queue_ns, 0);
 }
 
 static void test_example_is_the_shipped_file(void **state)
@@ -856,6 +901,7 @@ int main(void)
         cmocka_unit_test(test_diff),
         cmocka_unit_test(test_refs),
         cmocka_unit_test(test_show),
+        cmocka_unit_test(test_limits),
         cmocka_unit_test(test_example_is_the_shipped_file),
         cmocka_unit_test(test_markdown),
         cmocka_unit_test(test_examples_of_keys),
