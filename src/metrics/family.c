@@ -547,7 +547,8 @@ const struct family family_table[METRIC_COUNT_] = {
     [METRIC_ADMISSION_REJECTED] =
         {
             .name = "inferometer_admission_rejected_total",
-            .help = "Requests that were refused with 429 because of this upstream's limits.",
+            .help = "Requests that this upstream's limits turned away: refused with 429, unless "
+                    "another upstream took them.",
             .unit = "",
             .type = FAMILY_COUNTER,
             .scope = SCOPE_UPSTREAM,
