@@ -224,7 +224,7 @@ static const struct config_key keys[] = {
         .reload = CONFIG_RELOAD,
         .offset = FIELD(max_tokens),
         .example = "200000",
-        .help = "Estimated tokens (prompt and `max_tokens`) of the requests that may "
+        .help = "Estimated prompt tokens of the requests that may "
                 "be under way there at the same time. A single larger request goes "
                 "when nothing else is under way.",
     },

@@ -17,8 +17,8 @@
 #include "base/mem.h"
 #include "base/stat.h"
 #include "daemon/admin.h"
-#include "daemon/admissions.h"
 #include "daemon/routing.h"
+#include "daemon/upstreams.h"
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
 #include "export/jsonlog.h"
@@ -37,7 +37,7 @@ struct daemon {
     struct hops hops;
     struct watchdog watchdog;
     struct resolver *resolver;
-    struct admissions admissions;
+    struct upstreams upstreams;
     int listen_fds[LISTENERS_MAX];
     char listen_text[LISTENERS_MAX][ADDR_TEXT_MAX];
     size_t n_listeners;
@@ -154,7 +154,7 @@ static int shared_open(struct daemon *d, struct err *reterr)
     d->n_upstreams = d->gateway_config->n_upstreams;
     for (size_t i = 0; i < d->gateway_config->n_upstreams; i++)
         names[i] = d->gateway_config->upstreams[i].name;
-    r = admissions_init(&d->admissions, d->gateway_config, d->metrics);
+    r = upstreams_init(&d->upstreams, d->gateway_config, d->metrics);
     if (r < 0)
         return err_set(reterr, r, "out of memory");
     r = watchdog_init(&d->watchdog, names, d->gateway_config->n_upstreams, d->config->hung_after_ns,
@@ -184,7 +184,8 @@ static int workers_start(struct daemon *d, struct err *reterr)
     struct worker_shared shared = {.gateway_config = d->gateway_config,
                                    .settings = settings_of(d->config, d->routes),
                                    .resolver = d->resolver,
-                                   .admission = d->admissions.of,
+                                   .admission = d->upstreams.admission,
+                                   .breakers = d->upstreams.breakers,
                                    .metrics = d->metrics,
                                    .log = d->log,
                                    .hops = &d->hops,
@@ -238,7 +239,7 @@ static void watch_upstreams(void *arg)
             watchdog_add(&sums[k], &one[k]);
     }
     watchdog_look(&d->watchdog, sums, clock_mono());
-    admissions_look(&d->admissions);
+    upstreams_look(&d->upstreams);
 }
 
 static int admin_open(struct daemon *d, struct err *reterr)
@@ -295,7 +296,7 @@ struct daemon *daemon_stop(struct daemon *d)
     mem_free(d->workers);
     jsonlog_free(d->log);
     recent_free(d->recent);
-    admissions_done(&d->admissions);
+    upstreams_done(&d->upstreams);
     watchdog_done(&d->watchdog);
     metrics_free(d->metrics);
     hops_done(&d->hops);
@@ -350,7 +351,7 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
             err_set(reterr, r, "could not tell worker %zu: %s", i, err_str(r));
     }
     if (r == 0) {
-        admissions_limit(&d->admissions, gateway);
+        upstreams_limit(&d->upstreams, gateway);
         log_level_set(config->log_level);
         atomic_store_explicit(&d->watchdog.hung_after_ns, config->hung_after_ns,
                               memory_order_relaxed);

@@ -83,7 +83,8 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
                                  .policy = w->policy,
                                  .tap_ops = &observe_tap,
                                  .tap_watcher = w->observer,
-                                 .admission = shared->admission};
+                                 .admission = shared->admission,
+                                 .breakers = shared->breakers};
     r = gateway_new(&deps, shared->gateway_config, &w->gateway);
     for (size_t i = 0; r == 0 && i < shared->n_listen_fds; i++)
         r = gateway_listen(w->gateway, shared->listen_fds[i]);

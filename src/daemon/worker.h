@@ -37,6 +37,7 @@ struct worker_shared {
     struct gateway_config *gateway_config;
     struct resolver *resolver;
     struct admission **admission;
+    struct breaker *breakers;
     struct metrics *metrics;
     struct jsonlog *log; /* NULL: none */
     struct hops *hops;

@@ -34,37 +34,87 @@ static void choose(struct exchange *x, size_t candidate)
     x->tried |= 1u << candidate;
 }
 
+/* Which candidates: those whose upstream answers, or those whose does not. */
+enum health { HEALTH_GOOD, HEALTH_POOR };
+
+static struct breaker *breaker_of(struct exchange *x, size_t candidate)
+{
+    return &x->g->d.breakers[x->plan.candidates[candidate]];
+}
+
+static void give_pass_back(struct exchange *x, size_t candidate)
+{
+    breaker_report(breaker_of(x, candidate), loop_now(x->g->d.loop), x->pass, BREAKER_NO_VERDICT);
+    x->has_pass = false;
+}
+
+/* Whether it is the candidate's turn. A pass that is not used is to be given back. */
+static bool take_pass(struct exchange *x, size_t candidate, enum health health)
+{
+    if (x->tried & (1u << candidate))
+        return false;
+    x->pass = breaker_may_use(breaker_of(x, candidate), loop_now(x->g->d.loop));
+    x->has_pass = (x->pass.verdict == BREAKER_NO) == (health == HEALTH_POOR);
+    if (!x->has_pass)
+        give_pass_back(x, candidate);
+    return x->has_pass;
+}
+
+typedef bool enter_at_once(struct admission_port *p, struct admission_ticket *t, mono_t now);
+
 /* Takes the first candidate that had no turn yet and that enter lets in at once. */
-static bool choose_with_room(struct exchange *x,
-                             bool (*enter)(struct admission_port *p, struct admission_ticket *t,
-                                           mono_t now))
+static bool choose_with_room(struct exchange *x, enum health health, enter_at_once *enter)
 {
     for (size_t i = 0; i < x->plan.n_candidates; i++) {
-        if ((x->tried & (1u << i)) || !enter(port_of(x, i), &x->ticket, loop_now(x->g->d.loop)))
+        if (!take_pass(x, i, health))
             continue;
-        choose(x, i);
-        return true;
+        if (enter(port_of(x, i), &x->ticket, loop_now(x->g->d.loop))) {
+            choose(x, i);
+            return true;
+        }
+        give_pass_back(x, i);
     }
     return false;
 }
 
-/* Takes the first candidate that lets it wait. */
-static enum admission_verdict choose_to_wait(struct exchange *x)
+/* Takes the first candidate that lets it wait; the shortest time to come back of those that do not
+ * is in the ticket. */
+static enum admission_verdict choose_to_wait(struct exchange *x, enum health health,
+                                             uint32_t *retry_after_s)
 {
-    uint32_t retry_after_s = UINT32_MAX;
-
     for (size_t i = 0; i < x->plan.n_candidates; i++) {
-        enum admission_verdict v =
-            admission_enter(port_of(x, i), &x->ticket, loop_now(x->g->d.loop));
+        enum admission_verdict v;
+
+        if (!take_pass(x, i, health))
+            continue;
+        v = admission_enter(port_of(x, i), &x->ticket, loop_now(x->g->d.loop));
         if (v != ADMISSION_REJECTED) {
             choose(x, i);
             return v;
         }
-        if (x->ticket.retry_after_s < retry_after_s)
-            retry_after_s = x->ticket.retry_after_s;
+        give_pass_back(x, i);
+        if (x->ticket.retry_after_s < *retry_after_s)
+            *retry_after_s = x->ticket.retry_after_s;
     }
-    x->ticket.retry_after_s = retry_after_s;
+    x->ticket.retry_after_s = *retry_after_s;
     return ADMISSION_REJECTED;
+}
+
+/* A place where it need not wait before one where it must, an upstream that answers before one
+ * that fails. */
+static enum admission_verdict choose_any(struct exchange *x)
+{
+    uint32_t retry_after_s = UINT32_MAX;
+    enum admission_verdict v;
+
+    if (choose_with_room(x, HEALTH_GOOD, admission_try))
+        return ADMISSION_GRANTED;
+    v = choose_to_wait(x, HEALTH_GOOD, &retry_after_s);
+    if (v != ADMISSION_REJECTED)
+        return v;
+    if (choose_with_room(x, HEALTH_POOR, admission_try))
+        return ADMISSION_GRANTED;
+    return choose_to_wait(x, HEALTH_POOR, &retry_after_s);
 }
 
 static void first_attempt(struct exchange *x, mono_t admitted_at)
@@ -92,13 +142,9 @@ void choice_first(struct exchange *x)
     admission_ticket_init(&x->ticket,
                           x->plan.admission_class ? ADMISSION_BATCH : ADMISSION_INTERACTIVE,
                           x->plan.tenant, x->plan.estimated_tokens);
-    if (choose_with_room(x, admission_try)) {
+    switch (choose_any(x)) {
+    case ADMISSION_GRANTED:
         first_attempt(x, x->plan.told.at);
-        return;
-    }
-    switch (choose_to_wait(x)) {
-    case ADMISSION_GRANTED: /* room came since the look above */
-        first_attempt(x, clock_mono());
         break;
     case ADMISSION_QUEUED: /* choice_on_granted goes on */
         deadline_begin(x, x->ticket.max_wait_ns);
@@ -107,6 +153,15 @@ void choice_first(struct exchange *x)
         answer_refuse(x, TAP_REASON_REJECTED, NULL);
         break;
     }
+}
+
+/* --- results --- */
+
+void choice_over(struct exchange *x, enum breaker_result result)
+{
+    if (x->has_pass)
+        breaker_report(&x->g->d.breakers[x->chosen], loop_now(x->g->d.loop), x->pass, result);
+    x->has_pass = false;
 }
 
 /* --- once more --- */
@@ -171,20 +226,42 @@ static void let_go(struct exchange *x)
     stat_inc(STAT_RETRIES);
 }
 
+/* What an answer says of its upstream; one that is merely busy works. */
+static void note_result(struct exchange *x, const struct http1_head *head)
+{
+    mono_t now = loop_now(x->g->d.loop);
+    int64_t busy_ns = retry_after_ns(head);
+
+    choice_over(x, head && head->status < 500 ? BREAKER_SUCCESS : BREAKER_FAILURE);
+    if (head && (head->status == 429 || head->status == 503) && busy_ns > 0)
+        breaker_busy(&x->g->d.breakers[x->chosen], now,
+                     busy_ns == INT64_MAX ? (mono_t){INT64_MAX} : mono_add(now, busy_ns));
+}
+
+void choice_resume(struct exchange *x)
+{
+    x->pass = breaker_may_use(&x->g->d.breakers[x->chosen], loop_now(x->g->d.loop));
+    x->has_pass = true;
+    attempt_begin(x, false);
+}
+
 bool choice_again(struct exchange *x, enum choice_cause cause, const struct http1_head *head)
 {
     int64_t wait_ns = same_upstream_wait(x, head);
     bool has_next = x->tried + 1 < 1u << x->plan.n_candidates;
 
+    note_result(x, head);
     if (!is_possible(x, cause, head) || (!has_next && wait_ns == INT64_MAX) || !take_budget(x->g))
         return false;
-    if (has_next && choose_with_room(x, admission_move)) {
+    if (has_next && choose_with_room(x, HEALTH_GOOD, admission_move)) {
         let_go(x);
         attempt_begin(x, false);
         return true;
     }
-    if (wait_ns == INT64_MAX)
+    if (wait_ns == INT64_MAX) {
+        x->g->retry_budget += RETRY_COST; /* it was not used */
         return false;
+    }
     let_go(x);
     x->state = EXCHANGE_BACKOFF;
     deadline_begin(x, wait_ns);

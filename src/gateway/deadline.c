@@ -84,9 +84,11 @@ static void deadline_on_timer(struct timer *t)
         return;
     }
     if (reason == TAP_REASON_NONE && x->state == EXCHANGE_BACKOFF) {
-        attempt_begin(x, false);
+        choice_resume(x);
         return;
     }
+    if (reason == TAP_REASON_TIMEOUT_FIRST_BYTE)
+        choice_over(x, BREAKER_FAILURE);
     if (reason == TAP_REASON_TIMEOUT_CONNECT && choice_again(x, CHOICE_CONNECT_FAILED, NULL))
         return;
     if (reason == TAP_REASON_NONE && is_client_taking(x)) {

@@ -69,6 +69,7 @@ void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
         .response_bytes = x->response_bytes,
     };
     deadline_stop(x);
+    choice_over(x, BREAKER_NO_VERDICT);
     if (x->upstream) {
         http_client_abort(x->upstream);
         x->upstream = NULL;

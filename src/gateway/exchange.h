@@ -59,7 +59,9 @@ struct exchange {
     struct policy_aim aim; /* of the attempt under way */
     bool has_plan;
     struct admission_ticket ticket;
-    size_t chosen;      /* upstream of the attempt under way; the first choice before */
+    size_t chosen;            /* upstream of the attempt under way; the first choice before */
+    struct breaker_pass pass; /* of the attempt under way, until its result is known */
+    bool has_pass;
     uint32_t tried;     /* bit i: candidate i of the plan had its turn */
     uint32_t n_retries; /* attempts that followed a failed one */
     uint32_t n_attempts;
@@ -120,10 +122,15 @@ void choice_first(struct exchange *x);
 /* It had to wait, and its ticket is in: it goes to its upstream now. */
 void choice_on_granted(struct admission_ticket *t);
 /*
- * An attempt has failed before anything of it went to the client, by head's status where there is
- * one: begins the next one, now or after a wait, if there may be one. false: there may not.
+ * How an attempt went, before anything of it went to the client: head has the status where there is
+ * one. When it failed begins the next one, now or after a wait, if there may be one. false: nothing
+ * follows.
  */
 bool choice_again(struct exchange *x, enum choice_cause cause, const struct http1_head *head);
+/* The wait is over. */
+void choice_resume(struct exchange *x);
+/* Nothing more comes of the attempt; its result, if there was none yet. */
+void choice_over(struct exchange *x, enum breaker_result result);
 
 /* attempt.c: one try at the upstream; what upstream connections tell. fresh: not with a connection
  * that was used before. */

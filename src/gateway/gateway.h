@@ -20,6 +20,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "gateway/admission.h"
+#include "gateway/breaker.h"
 #include "io/addr.h"
 #include "io/loop.h"
 #include "io/resolver.h"
@@ -92,6 +93,7 @@ struct gateway_deps {
     const struct tap_ops *tap_ops;
     void *tap_watcher;
     struct admission **admission; /* one per upstream of the config, shared by all workers */
+    struct breaker *breakers;     /* likewise */
 };
 
 struct gateway;

@@ -556,6 +556,24 @@ const struct family family_table[METRIC_COUNT_] = {
                       {"reason", ADMISSION_METRIC_REASON_COUNT_, rejection_value}},
             .recorded = "once a second; 0 from the start on",
         },
+    [METRIC_BREAKER_OPEN] =
+        {
+            .name = "inferometer_breaker_open",
+            .help = "1 while the upstream fails and others are asked first.",
+            .unit = "",
+            .type = FAMILY_GAUGE,
+            .scope = SCOPE_UPSTREAM,
+            .recorded = "once a second",
+        },
+    [METRIC_BREAKER_OPENINGS] =
+        {
+            .name = "inferometer_breaker_openings_total",
+            .help = "Times that the upstream was found to fail.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_UPSTREAM,
+            .recorded = "once a second",
+        },
     [METRIC_SERIES] =
         {
             .name = "inferometer_series",

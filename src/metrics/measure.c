@@ -144,6 +144,12 @@ void metrics_set_admission(struct metrics_series_set *set, const struct metrics_
     }
 }
 
+void metrics_set_breaker(struct metrics_series_set *set, bool is_open, uint64_t n_openings)
+{
+    set_value(set, METRIC_BREAKER_OPEN, 0, is_open);
+    set_value(set, METRIC_BREAKER_OPENINGS, 0, (int64_t)n_openings);
+}
+
 void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns)
 {
     record(set, METRIC_QUEUE, 0, queue_ns);

@@ -113,6 +113,7 @@ struct metrics_admission {
 
 /* Of the set's upstream; by one shard only, as above. */
 void metrics_set_admission(struct metrics_series_set *set, const struct metrics_admission *now);
+void metrics_set_breaker(struct metrics_series_set *set, bool is_open, uint64_t n_openings);
 
 /* request_id: exemplar; may be NULL. */
 void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns);

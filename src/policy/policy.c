@@ -90,11 +90,10 @@ void policy_reload(struct policy *p, const struct policy_config *config)
 
 /* --- plan --- */
 
+/* Of the prompt: what a client allows for the answer says little about its length. */
 static uint32_t estimate_tokens(const struct dialect_request *req)
 {
     int64_t n = req->prompt_bytes / BYTES_PER_TOKEN;
-    if (req->max_tokens > 0)
-        n = req->max_tokens > UINT32_MAX - n ? UINT32_MAX : n + req->max_tokens;
     return (uint32_t)(n > UINT32_MAX ? UINT32_MAX : n);
 }
 

@@ -12,6 +12,7 @@ import { assertOutcome } from './lib/records.mjs';
 import { DONE, textEvents } from './lib/streams.mjs';
 import test from './lib/test.mjs';
 import { startUpstream } from './lib/upstream.mjs';
+import { waitFor } from './lib/wait.mjs';
 
 const OK = JSON.stringify({ object: 'chat.completion', model: 'x', choices: [{ index: 0,
   finish_reason: 'stop', message: { role: 'assistant', content: 'yes' } }],
@@ -253,7 +254,7 @@ test('the last answer is the client\'s, and attempts are limited', async (t) => 
 });
 
 test('an outage is not answered with more load than the budget allows', async (t) => {
-  const busy = () => scripted(t, (x) => x.reply(503, '{}', JSON_TYPE));
+  const busy = () => scripted(t, (x) => x.reply(429, '{}', JSON_TYPE)); // busy is no failure
   const [first, second] = [await busy(), await busy()];
   const gateway = await gatewayTo(t,
     [{ name: 'first', url: first.url }, { name: 'second', url: second.url, priority: 1 }]);
@@ -334,4 +335,43 @@ test('the models of all upstreams in one list; a single plain upstream answers f
 
   const one = await gatewayTo(t, [{ name: 'a', url: a.url }]);
   assert.equal((await request(one.port, '/v1/models')).body.toString(), '{"object":"list","data":["its own"]}');
+});
+
+test('an upstream that fails again and again is asked last, probed, and comes back', async (t) => {
+  let isBroken = true;
+  const first = await scripted(t, (x) =>
+    isBroken ? x.reply(500, '{"error":{"message":"dead"}}', JSON_TYPE) : x.reply(200, OK, JSON_TYPE));
+  const second = await scripted(t);
+  const gateway = await gatewayTo(t,
+    [{ name: 'first', url: first.url }, { name: 'second', url: second.url, priority: 1 }], { workers: 2 });
+  const open = async () => (await gateway.metrics()).value('inferometer_breaker_open', { upstream: 'first' });
+  for (let i = 0; i < 20; i++) await gateway.chat();
+  assert.equal(first.asked.length, 5); // in a row, then the breaker opened
+  assert.equal(second.asked.length, 15);
+  await waitFor('the breaker in the metrics', async () => (await open()) === 1);
+  assert.match(gateway.process.stderr, /upstream "first" fails/);
+
+  isBroken = false;
+  await waitFor('a probe that closes it', async () => {
+    await gateway.chat();
+    return first.asked.length > 6;
+  }, { timeoutMs: 15000 });
+  await waitFor('the breaker closed', async () => (await open()) === 0);
+  assert.match(gateway.process.stderr, /upstream "first" answers again/);
+});
+
+test('where every upstream fails one is asked all the same', async (t) => {
+  const only = await scripted(t, (x) => x.reply(500, '{"error":{"message":"dead"}}', JSON_TYPE));
+  const gateway = await gatewayTo(t, [{ name: 'only', url: only.url }]);
+  for (let i = 0; i < 30; i++) assert.equal((await gateway.chat()).status, 500);
+  assert.equal(only.asked.length, 30);
+});
+
+test('an upstream that asks to be left alone is, while there is another', async (t) => {
+  const first = await scripted(t, (x) => x.reply(429, '{}', { 'Retry-After': '60' }));
+  const second = await scripted(t);
+  const gateway = await gatewayTo(t,
+    [{ name: 'first', url: first.url }, { name: 'second', url: second.url, priority: 1 }]);
+  for (let i = 0; i < 10; i++) assert.equal((await gateway.chat()).status, 200);
+  assert.equal(first.asked.length, 1);
 });

@@ -99,6 +99,7 @@ struct rig {
     struct loop *loop;
     struct resolver *resolver;
     struct admission *admission;
+    struct breaker breaker;
     struct gateway_config *config;
     struct gateway *gateway;
     struct policy policy;
@@ -466,7 +467,8 @@ static inline int rig_gateway_open(void)
                                 .policy = &rig.policy,
                                 .tap_ops = &rig_tap_ops,
                                 .tap_watcher = &rig,
-                                .admission = &rig.admission};
+                                .admission = &rig.admission,
+                                .breakers = &rig.breaker};
     int r = gateway_new(&deps, rig.config, &rig.gateway);
 
     if (r == 0)
@@ -514,6 +516,7 @@ static inline int rig_setup(void **state)
     assert_int_equal(loop_new(&rig.loop), 0);
     assert_int_equal(resolver_new(&rig.resolver), 0);
     assert_int_equal(admission_new(&rig.admission), 0);
+    breaker_init(&rig.breaker, 0);
     rig_config_init("127.0.0.1", rig.up_port);
     return rig_gateway_open();
 }
@@ -533,6 +536,7 @@ static inline int rig_teardown(void **state)
     rig.resolver = resolver_free(rig.resolver);
     TURNS(rig.loop, (void)0, 2);
     rig.admission = admission_free(rig.admission);
+    breaker_done(&rig.breaker);
     rig.config = gateway_config_unref(rig.config);
     rig.loop = loop_free(rig.loop);
     close(rig.listen_fd);

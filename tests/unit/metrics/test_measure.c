@@ -118,6 +118,7 @@ static void test_every_family_moves(void **state)
     metrics_set_upstream_silent(f.set, 65 * NS_PER_S);
     metrics_attempt_over(f.set);
     metrics_record_runaway(f.set);
+    metrics_set_breaker(f.set, true, 4);
     metrics_set_admission(f.set, &(struct metrics_admission){3, 40, {1, 2}, {{5, 6}, {7, 8}}});
     metrics_record_done(f.set, &r);
     /* Streams that miss something: no usage, no TPOT, no first token. */
