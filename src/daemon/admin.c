@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "io/sock.h"
+#include "io/listener.h"
 
 enum { BACKLOG = 128 };
 #define TICK_NS NS_PER_S
@@ -84,7 +84,7 @@ struct admin *admin_stop(struct admin *a)
     api_free(a->api);
     loop_free(a->loop);
     if (a->fd >= 0)
-        close(a->fd);
+        listener_close(a->fd);
     mem_free(a);
     return NULL;
 }

@@ -216,7 +216,7 @@ static bool is_same_addr(const char *a, const struct addr *b)
     char text_a[ADDR_TEXT_MAX], text_b[ADDR_TEXT_MAX];
     struct addr parsed;
 
-    if (addr_port(b) == 0 || addr_parse(span_cstr(a), &parsed, NULL) < 0)
+    if ((addr_port(b) == 0 && !addr_is_unix(b)) || addr_parse(span_cstr(a), &parsed, NULL) < 0)
         return false;
     addr_format(&parsed, text_a);
     addr_format(b, text_b);
@@ -260,7 +260,7 @@ static void check_upstream_is_other(struct config_build *b)
         if (gateway_upstream_parse("", c->upstreams.items[i].url, &u, NULL) < 0)
             continue;
         is_name = strcmp(u.host, "localhost") == 0;
-        if (!addr_from_ip(span_cstr(is_name ? "127.0.0.1" : u.host), u.port, &a) ||
+        if (!addr_from_literal(span_cstr(is_name ? "127.0.0.1" : u.host), u.port, &a) ||
             !listens_on(c, &a))
             continue;
         e = error_at_field(b, offsetof(struct config, upstreams));

@@ -22,7 +22,7 @@
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
 #include "export/jsonlog.h"
-#include "io/sock.h"
+#include "io/listener.h"
 
 enum { LISTENERS_MAX = 16, BACKLOG = 4096, RECENT_LINES = 1000, DESCRIPTORS_KEPT = 64 };
 
@@ -53,9 +53,16 @@ struct daemon {
 static int listen_error(int r, const char *text, const char *key, struct err *reterr)
 {
     err_set(reterr, r, "could not listen on %s: %s", text, err_str(r));
-    if (r == -EADDRINUSE)
+    if (r == -EADDRINUSE && span_starts_with(span_cstr(text), SPAN("unix:")))
+        err_hint(reterr,
+                 "another program answers there, or the file is no socket; choose another "
+                 "path with --%s",
+                 key);
+    else if (r == -EADDRINUSE)
         err_hint(reterr, "another program uses this port; stop it or choose another with --%s",
                  key);
+    else if (r == -EACCES && span_starts_with(span_cstr(text), SPAN("unix:")))
+        err_hint(reterr, "choose a directory with --%s that this user may write to", key);
     else if (r == -EACCES)
         err_hint(reterr, "ports below 1024 need privileges; choose another with --%s", key);
     else if (r == -EADDRNOTAVAIL)
@@ -85,6 +92,14 @@ static int listeners_open(struct daemon *d, struct err *reterr)
                      d->listen_text[d->n_listeners - 1]);
     }
     return 0;
+}
+
+static void listener_end(int fd, bool is_refusing)
+{
+    if (is_refusing)
+        close(fd);
+    else
+        listener_close(fd);
 }
 
 /* --- shared parts --- */
@@ -303,7 +318,7 @@ struct daemon *daemon_stop(struct daemon *d)
     gateway_config_unref(d->gateway_config);
     routes_unref(d->routes);
     for (size_t i = 0; i < d->n_listeners; i++)
-        close(d->listen_fds[i]);
+        listener_end(d->listen_fds[i], atomic_load(&d->is_draining));
     config_unref(d->config);
     mem_free(d);
     return NULL;
@@ -380,7 +395,7 @@ void daemon_drain(struct daemon *d)
     atomic_store_explicit(&d->is_draining, true, memory_order_relaxed);
     /* Refuses what comes from now on. Closing would free the number while workers still hold it. */
     for (size_t i = 0; i < d->n_listeners; i++)
-        (void)shutdown(d->listen_fds[i], SHUT_RDWR);
+        listener_refuse(d->listen_fds[i]);
     for (size_t i = 0; i < d->n_workers; i++)
         if (worker_post_drain(d->workers[i]) < 0)
             LOG_WARN("worker %zu could not be told to drain, its requests will be cut", i);

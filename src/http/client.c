@@ -356,7 +356,7 @@ int http_pool_new(struct loop *l, struct resolver *r, const struct http_pool_con
     p->config = *config;
     list_init(&p->idle);
     list_init(&p->waiting);
-    p->is_literal = addr_from_ip(span_cstr(config->host), config->port, &p->addrs[0]);
+    p->is_literal = addr_from_literal(span_cstr(config->host), config->port, &p->addrs[0]);
     p->n_addrs = p->is_literal ? 1 : 0;
     if (!p->is_literal && !r) {
         mem_free(p);

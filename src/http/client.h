@@ -61,7 +61,7 @@ struct http_client {
 };
 
 struct http_pool_config {
-    char host[ADDR_HOST_MAX]; /* name or IP literal, without brackets */
+    char host[ADDR_HOST_MAX]; /* name, IP literal without brackets, or "unix:/path" */
     uint16_t port;
     int64_t idle_timeout_ns;
     int64_t dns_ttl_ns; /* how long a looked-up address is used (default 30 s) */
@@ -69,7 +69,7 @@ struct http_pool_config {
     size_t max_queue_bytes;
 };
 
-/* resolver may be NULL when host is an IP literal. */
+/* resolver may be NULL when host is a literal (addr_from_literal). */
 int http_pool_new(struct loop *l, struct resolver *r, const struct http_pool_config *config,
                   struct http_pool **ret) WARN_UNUSED;
 /* Closes idle connections; those in use must have been released or aborted before. */

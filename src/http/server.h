@@ -20,6 +20,7 @@
 #define HTTP_SERVER_H
 
 #include "http/http.h"
+#include "io/listener.h"
 #include "wire/message.h"
 
 struct http_server;

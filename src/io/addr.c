@@ -5,12 +5,13 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
+#include <sys/un.h>
 
 #include "base/num.h"
 
 bool addr_from_ip(struct span host, uint16_t port, struct addr *ret)
 {
-    char text[ADDR_TEXT_MAX];
+    char text[INET6_ADDRSTRLEN];
     struct addr a = {0};
     struct sockaddr_in *v4 = (struct sockaddr_in *)(void *)&a.ss;
     struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)(void *)&a.ss;
@@ -31,6 +32,29 @@ bool addr_from_ip(struct span host, uint16_t port, struct addr *ret)
     }
     *ret = a;
     return true;
+}
+
+bool addr_from_unix(struct span text, struct addr *ret)
+{
+    struct addr a = {0};
+    struct sockaddr_un *un = (struct sockaddr_un *)(void *)&a.ss;
+    struct span path;
+
+    if (!span_starts_with(text, SPAN("unix:/")))
+        return false;
+    path = span_from(text, strlen("unix:"));
+    if (path.n >= sizeof(un->sun_path) || memchr(path.p, '\0', path.n))
+        return false;
+    un->sun_family = AF_UNIX;
+    span_copy(path, un->sun_path, sizeof(un->sun_path));
+    a.len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + path.n + 1);
+    *ret = a;
+    return true;
+}
+
+bool addr_from_literal(struct span host, uint16_t port, struct addr *ret)
+{
+    return addr_from_unix(host, ret) || addr_from_ip(host, port, ret);
 }
 
 /* Splits "host:port" or "[v6]:port"; false when there is no port. */
@@ -56,11 +80,23 @@ static bool host_port_split(struct span s, struct span *ret_host, struct span *r
     return true;
 }
 
+static int unix_parse(struct span s, struct addr *ret, struct err *reterr)
+{
+    if (addr_from_unix(s, ret))
+        return 0;
+    err_set(reterr, -EINVAL, "\"%.*s\" names no Unix socket", SPAN_ARG(s));
+    err_hint(reterr, "write it as unix:/PATH, with an absolute path of at most %zu bytes",
+             sizeof(((struct sockaddr_un *)NULL)->sun_path) - 1);
+    return -EINVAL;
+}
+
 int addr_parse(struct span s, struct addr *ret, struct err *reterr)
 {
     struct span host, port_text;
     uint64_t port;
 
+    if (span_starts_with(s, SPAN("unix:")))
+        return unix_parse(s, ret, reterr);
     if (!host_port_split(s, &host, &port_text)) {
         err_set(reterr, -EINVAL, "address \"%.*s\" has no port", SPAN_ARG(s));
         err_hint(reterr, "write it as ADDR:PORT, for example 127.0.0.1:8080 or [::1]:8080");
@@ -89,7 +125,24 @@ uint16_t addr_port(const struct addr *a)
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)&a->ss;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)&a->ss;
 
+    if (a->ss.ss_family == AF_UNIX)
+        return 0;
     return ntohs(a->ss.ss_family == AF_INET6 ? v6->sin6_port : v4->sin_port);
+}
+
+bool addr_is_unix(const struct addr *a)
+{
+    return a->ss.ss_family == AF_UNIX;
+}
+
+const char *addr_unix_path(const struct addr *a)
+{
+    return ((const struct sockaddr_un *)(const void *)&a->ss)->sun_path;
+}
+
+bool addr_is_equal(const struct addr *a, const struct addr *b)
+{
+    return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0;
 }
 
 void addr_format(const struct addr *a, char *dst)
@@ -98,7 +151,9 @@ void addr_format(const struct addr *a, char *dst)
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)&a->ss;
     char ip[INET6_ADDRSTRLEN] = "?";
 
-    if (a->ss.ss_family == AF_INET6) {
+    if (a->ss.ss_family == AF_UNIX) {
+        snprintf(dst, ADDR_TEXT_MAX, "unix:%s", addr_unix_path(a));
+    } else if (a->ss.ss_family == AF_INET6) {
         inet_ntop(AF_INET6, &v6->sin6_addr, ip, sizeof(ip));
         snprintf(dst, ADDR_TEXT_MAX, "[%s]:%d", ip, addr_port(a));
     } else {
@@ -112,6 +167,8 @@ bool addr_is_loopback(const struct addr *a)
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)&a->ss;
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)&a->ss;
 
+    if (a->ss.ss_family == AF_UNIX)
+        return true;
     if (a->ss.ss_family == AF_INET6)
         return IN6_IS_ADDR_LOOPBACK(&v6->sin6_addr);
     return ntohl(v4->sin_addr.s_addr) >> 24 == 127;

@@ -15,18 +15,15 @@
 #include "io/sock.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/limits.h"
-#include "base/stat.h"
+#include "io/fd.h"
 
-enum { IOV_MAX_HERE = 24, ACCEPTS_PER_WAKE = 8 };
-#define ACCEPT_PAUSE_NS (100 * NS_PER_MS)
+enum { IOV_MAX_HERE = 24 };
 
 static void sock_on_ready(struct watch *w, uint32_t events);
 static void sock_on_task(struct task *t);
@@ -38,15 +35,6 @@ void sock_init(struct sock *s, struct loop *l, const struct sock_ops *ops, size_
     s->_watch.on_ready = sock_on_ready;
     task_init(&s->_ready, sock_on_task);
     buf_init(&s->_queue, max_queue_bytes);
-}
-
-/* Options that make measuring right: kernel stamps on, no waiting to fill segments. They fail on
- * sockets that have no such option (Unix sockets), where nothing is lost by that. */
-static void fd_options_set(int fd)
-{
-    int on = 1;
-    (void)setsockopt(fd, SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof(on));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
 static int sock_register(struct sock *s, int fd)
@@ -122,35 +110,6 @@ static void sock_break(struct sock *s, int error)
 }
 
 /* --- reading --- */
-
-/* One read with its kernel stamp (0 when there is none). */
-static ssize_t fd_read(int fd, char *dst, size_t cap, int64_t *ret_real_ns)
-{
-    char control[CMSG_SPACE(sizeof(struct timespec)) + 64];
-    struct iovec iov = {.iov_base = dst, .iov_len = cap};
-    struct msghdr m = {
-        .msg_iov = &iov,
-        .msg_iovlen = 1,
-        .msg_control = control,
-        .msg_controllen = sizeof(control),
-    };
-    ssize_t n;
-
-    do {
-        n = recvmsg(fd, &m, MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
-    *ret_real_ns = 0;
-    if (n <= 0)
-        return n;
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(&m); c; c = CMSG_NXTHDR(&m, c)) {
-        if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_TIMESTAMPNS) {
-            struct timespec ts;
-            memcpy(&ts, CMSG_DATA(c), sizeof(ts));
-            *ret_real_ns = (int64_t)ts.tv_sec * NS_PER_S + ts.tv_nsec;
-        }
-    }
-    return n;
-}
 
 static void sock_tell_eof(struct sock *s)
 {
@@ -247,24 +206,6 @@ bool sock_is_paused(const struct sock *s)
 }
 
 /* --- writing --- */
-
-static ssize_t fd_send(int fd, const struct iovec *iov, int n)
-{
-    /* sendmsg does not write through msg_iov; the interface only lacks the const. */
-    union {
-        const struct iovec *in;
-        struct iovec *out;
-    } u = {.in = iov};
-    struct msghdr m = {.msg_iov = u.out, .msg_iovlen = (size_t)n};
-    ssize_t sent;
-
-    do {
-        sent = sendmsg(fd, &m, MSG_DONTWAIT | MSG_NOSIGNAL);
-    } while (sent < 0 && errno == EINTR);
-    if (sent < 0 && errno == EAGAIN)
-        return 0;
-    return sent;
-}
 
 /* Queues what lies behind the first `skip` bytes of iov. */
 static int queue_rest(struct sock *s, const struct iovec *iov, int n, size_t skip)
@@ -377,16 +318,6 @@ bool sock_is_broken(const struct sock *s)
 
 /* --- events --- */
 
-static int fd_error(int fd)
-{
-    int e = 0;
-    socklen_t len = sizeof(e);
-
-    if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &e, &len) < 0)
-        return -errno;
-    return -e;
-}
-
 static void sock_on_ready(struct watch *w, uint32_t events)
 {
     struct sock *s = CONTAINER_OF(w, struct sock, _watch);
@@ -419,88 +350,4 @@ static void sock_on_ready(struct watch *w, uint32_t events)
         sock_read_and_tell(s);
     else if (events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP))
         sock_read_and_tell(s);
-}
-
-/* --- listening --- */
-
-int listener_open(const struct addr *at, int backlog, struct addr *ret_bound)
-{
-    int on = 1;
-    int fd = socket(at->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return -errno;
-    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    fd_options_set(fd); /* inherited by accepted sockets, so their first bytes are stamped too */
-    if (bind(fd, (const struct sockaddr *)(const void *)&at->ss, at->len) < 0 ||
-        listen(fd, backlog) < 0) {
-        int r = -errno;
-        close(fd);
-        return r;
-    }
-    if (ret_bound) {
-        ret_bound->len = sizeof(ret_bound->ss);
-        (void)getsockname(fd, (struct sockaddr *)(void *)&ret_bound->ss, &ret_bound->len);
-    }
-    return fd;
-}
-
-static bool is_out_of_descriptors(int e)
-{
-    return e == EMFILE || e == ENFILE || e == ENOBUFS || e == ENOMEM;
-}
-
-static void listener_on_ready(struct watch *w, uint32_t events)
-{
-    struct listener *l = CONTAINER_OF(w, struct listener, _watch);
-
-    (void)events;
-    for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
-        int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
-
-        if (fd >= 0) {
-            l->on_accept(l, fd);
-            if (w->fd < 0)
-                return; /* stopped by the handler */
-            continue;
-        }
-        if (errno == EINTR || errno == ECONNABORTED)
-            continue;
-        if (errno == EAGAIN)
-            return;
-        stat_inc(STAT_ACCEPT_ERRORS);
-        if (is_out_of_descriptors(errno)) {
-            /* The socket stays readable: stop looking for a moment instead of spinning. */
-            loop_unwatch(l->_loop, w);
-            loop_timer_start(l->_loop, &l->_pause, ACCEPT_PAUSE_NS);
-        }
-        return;
-    }
-}
-
-static void listener_on_pause_over(struct timer *t)
-{
-    struct listener *l = CONTAINER_OF(t, struct listener, _pause);
-
-    if (loop_watch(l->_loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE) < 0)
-        loop_timer_start(l->_loop, t, ACCEPT_PAUSE_NS);
-}
-
-int listener_start(struct listener *l, struct loop *loop, int fd,
-                   void (*on_accept)(struct listener *l, int fd))
-{
-    *l = (struct listener){._loop = loop, .on_accept = on_accept};
-    l->_watch.fd = fd;
-    l->_watch.on_ready = listener_on_ready;
-    timer_init(&l->_pause, listener_on_pause_over);
-    return loop_watch(loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE);
-}
-
-void listener_stop(struct listener *l)
-{
-    if (!l->_loop || l->_watch.fd < 0)
-        return;
-    loop_timer_stop(l->_loop, &l->_pause);
-    loop_unwatch(l->_loop, &l->_watch);
-    l->_watch.fd = -1;
 }

@@ -86,21 +86,4 @@ bool sock_is_broken(const struct sock *s); /* nothing can be sent; on_error is s
 /* Closes at once; queued bytes are lost. with_reset: RST instead of FIN. Idempotent. */
 void sock_close(struct sock *s, bool with_reset);
 
-/* --- listening --- */
-struct listener {
-    struct watch _watch;
-    struct timer _pause; /* after running out of descriptors */
-    struct loop *_loop;
-    void (*on_accept)(struct listener *l, int fd); /* takes over fd: non-blocking, close-on-exec */
-};
-
-/* Opens a listening socket (stamps on, SO_REUSEADDR). Returns the fd or -errno. */
-int listener_open(const struct addr *at, int backlog, struct addr *ret_bound) WARN_UNUSED;
-
-/* Watches a listening fd, possibly shared by several loops (EPOLLEXCLUSIVE). fd stays the caller's.
- */
-int listener_start(struct listener *l, struct loop *loop, int fd,
-                   void (*on_accept)(struct listener *l, int fd)) WARN_UNUSED;
-void listener_stop(struct listener *l);
-
 #endif

@@ -537,7 +537,7 @@ struct sim_server *sim_server_stop(struct sim_server *s)
         return NULL;
     for (int i = 0; i < s->n_workers; i++)
         worker_done(&s->workers[i]);
-    close(s->fd);
+    listener_close(s->fd);
     s->truth = truth_free(s->truth);
     s->voices = voices_free(s->voices);
     mem_free(s);

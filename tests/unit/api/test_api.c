@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "fakeclock.h"
 #include "harness.h"
-#include "io/sock.h"
+#include "io/listener.h"
 #include "peer.h"
 
 enum { RECENT_ROWS = 64 };

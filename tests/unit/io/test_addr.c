@@ -5,6 +5,12 @@
 
 #include "harness.h"
 
+/* A path of 107 bytes. */
+#define UNIX_LONGEST                                                                               \
+    "unix:/"                                                                                       \
+    "234567890123456789012345678901234567890123456789012345678901234567890123456789012345678"      \
+    "9012345678901234567"
+
 static void test_parse(void **state)
 {
     static const struct {
@@ -23,6 +29,14 @@ static void test_parse(void **state)
         {"[2001:db8:0:0:0:0:0:1]:443", "[2001:db8::1]:443", false},
         {"[ffff:ffff:ffff:ffff:ffff:ffff:255.255.255.255]:65535",
          "[ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff]:65535", false},
+        {"unix:/run/x.sock", "unix:/run/x.sock", true},
+        {"unix:/", "unix:/", true},
+        {UNIX_LONGEST, UNIX_LONGEST, true},
+        {UNIX_LONGEST "x", NULL, false},
+        {"unix:", NULL, false},
+        {"unix:run/x.sock", NULL, false},
+        {"unix://run/x.sock", "unix://run/x.sock", true},
+        {"UNIX:/run/x.sock", NULL, false},
         {"", NULL, false},
         {":", NULL, false},
         {"127.0.0.1", NULL, false},
@@ -90,11 +104,32 @@ static void test_from_ip(void **state)
     }
 }
 
+static void test_from_literal(void **state)
+{
+    struct addr a, b;
+    (void)state;
+    assert_true(addr_from_literal(SPAN("unix:/a/b"), 7, &a));
+    assert_true(addr_is_unix(&a));
+    assert_string_equal(addr_unix_path(&a), "/a/b");
+    assert_int_equal(addr_port(&a), 0);
+    assert_true(addr_from_literal(SPAN("unix:/a/c"), 7, &b));
+    assert_false(addr_is_equal(&a, &b));
+    assert_true(addr_from_literal(SPAN("::1"), 7, &a));
+    assert_true(addr_from_literal(SPAN("0:0:0:0:0:0:0:1"), 7, &b));
+    assert_true(addr_is_equal(&a, &b));
+    assert_true(addr_from_literal(SPAN("::1"), 8, &b));
+    assert_false(addr_is_equal(&a, &b));
+    assert_false(addr_is_unix(&a));
+    assert_false(addr_from_literal(SPAN("localhost"), 7, &a));
+    assert_false(addr_from_unix(span_of("unix:/a\0b", 9), &a));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_from_ip),
+        cmocka_unit_test(test_from_literal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

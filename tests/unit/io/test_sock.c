@@ -4,13 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
-#include "base/stat.h"
 #include "harness.h"
 #include "memfail.h"
 #include "peer.h"
@@ -616,105 +614,6 @@ static void test_connect_refused(void **state)
     assert_false(sock_is_open(&end.s));
 }
 
-/* --- listening --- */
-
-enum { N_ACCEPTED = 64 };
-
-static int accepted[N_ACCEPTED];
-static int n_accepted;
-static bool stops_on_accept;
-
-static void on_accept(struct listener *l, int fd)
-{
-    assert_true(n_accepted < N_ACCEPTED);
-    accepted[n_accepted++] = fd;
-    if (stops_on_accept)
-        listener_stop(l);
-}
-
-static void accepted_close(void)
-{
-    while (n_accepted > 0)
-        close(accepted[--n_accepted]);
-}
-
-static int listener_fd(uint16_t *ret_port)
-{
-    struct addr at, bound;
-    int fd;
-
-    loopback(&at, 0);
-    fd = listener_open(&at, 64, &bound);
-    assert_true(fd >= 0);
-    *ret_port = addr_port(&bound);
-    assert_int_equal(listener_open(&bound, 64, NULL), -EADDRINUSE);
-    return fd;
-}
-
-static void test_listener(void **state)
-{
-    struct listener l;
-    struct peer clients[20];
-    uint16_t at;
-    int fd = listener_fd(&at);
-    (void)state;
-    stops_on_accept = false;
-    assert_int_equal(listener_start(&l, loop, fd, on_accept), 0);
-    for (int i = 0; i < 20; i++)
-        peer_connect(&clients[i], at);
-    PUMP(loop, (void)0, n_accepted == 20);
-    accepted_close();
-    stops_on_accept = true;
-    peer_done(&clients[0]);
-    peer_connect(&clients[0], at);
-    peer_done(&clients[1]);
-    peer_connect(&clients[1], at);
-    PUMP(loop, (void)0, n_accepted == 1);
-    TURNS(loop, (void)0, 3);
-    assert_int_equal(n_accepted, 1);
-    listener_stop(&l);
-    accepted_close();
-    for (int i = 0; i < 20; i++)
-        peer_done(&clients[i]);
-    close(fd);
-}
-
-/* Without descriptors it neither spins nor loses the listener. */
-static void test_out_of_descriptors(void **state)
-{
-    struct listener l;
-    struct peer client;
-    struct rlimit limit;
-    uint16_t at;
-    int fd = listener_fd(&at);
-    int n_turns = 0;
-    int64_t n_errors = stat_sum(STAT_ACCEPT_ERRORS);
-    int64_t until;
-    (void)state;
-    if (getenv("UNDER_VALGRIND")) /* it has its own idea of that limit */
-        skip();
-    stops_on_accept = false;
-    assert_int_equal(listener_start(&l, loop, fd, on_accept), 0);
-    peer_connect(&client, at);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    struct rlimit none = {.rlim_cur = 0, .rlim_max = limit.rlim_max};
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
-    until = peer_now_ms() + 50;
-    while (peer_now_ms() < until) {
-        loop_turn(loop, 10 * NS_PER_MS);
-        n_turns++;
-    }
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    assert_true(n_turns < 12);
-    assert_int_equal(n_accepted, 0);
-    assert_true(stat_sum(STAT_ACCEPT_ERRORS) > n_errors);
-    PUMP(loop, (void)0, n_accepted == 1);
-    listener_stop(&l);
-    accepted_close();
-    peer_done(&client);
-    close(fd);
-}
-
 /* --- leaks --- */
 
 static int attempt_queue(void *ctx)
@@ -767,8 +666,6 @@ int main(void)
         CASE(test_connect),
         CASE(test_connect_answer_fin_at_once),
         CASE(test_connect_refused),
-        CASE(test_listener),
-        CASE(test_out_of_descriptors),
         CASE(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io/listener.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/stat.h"
+#include "io/fd.h"
+
+enum { ACCEPTS_PER_WAKE = 8 };
+#define ACCEPT_PAUSE_NS (100 * NS_PER_MS)
+
+/* --- the file of a Unix socket --- */
+
+/* A socket whose owner died without removing it: connecting is refused. */
+static bool is_left_behind(const struct addr *at)
+{
+    struct stat st;
+    bool is_refused;
+    int fd;
+
+    if (lstat(addr_unix_path(at), &st) < 0 || !S_ISSOCK(st.st_mode))
+        return false;
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return false;
+    is_refused = connect(fd, (const struct sockaddr *)(const void *)&at->ss, at->len) < 0 &&
+                 errno == ECONNREFUSED;
+    close(fd);
+    return is_refused;
+}
+
+static int fd_bind(int fd, const struct addr *at)
+{
+    if (addr_is_unix(at) && is_left_behind(at))
+        (void)unlink(addr_unix_path(at)); /* bind tells when it is there still */
+    if (bind(fd, (const struct sockaddr *)(const void *)&at->ss, at->len) < 0)
+        return -errno;
+    /* Nobody can connect before listen, so the mode is right from the first connection on. */
+    if (addr_is_unix(at) && chmod(addr_unix_path(at), LISTENER_MODE_DEFAULT) < 0) {
+        int r = -errno;
+        (void)unlink(addr_unix_path(at));
+        return r;
+    }
+    return 0;
+}
+
+static bool fd_addr(int fd, struct addr *ret)
+{
+    struct addr a = {.len = sizeof(a.ss)};
+
+    if (getsockname(fd, (struct sockaddr *)(void *)&a.ss, &a.len) < 0)
+        return false;
+    *ret = a;
+    return true;
+}
+
+int listener_open(const struct addr *at, int backlog, struct addr *ret_bound)
+{
+    int on = 1;
+    int fd = socket(at->ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    int r;
+
+    if (fd < 0)
+        return -errno;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    fd_options_set(fd); /* inherited by accepted sockets, so their first bytes are stamped too */
+    r = fd_bind(fd, at);
+    if (r < 0) {
+        close(fd);
+        return r;
+    }
+    if (listen(fd, backlog) < 0) {
+        r = -errno;
+        listener_close(fd);
+        return r;
+    }
+    if (ret_bound)
+        (void)fd_addr(fd, ret_bound); /* cannot fail for a bound socket */
+    return fd;
+}
+
+/* To be called while it still answers: nobody else can have put a socket of theirs there. */
+static void file_remove(int fd)
+{
+    struct addr at;
+
+    if (fd_addr(fd, &at) && addr_is_unix(&at) && addr_unix_path(&at)[0] != '\0')
+        (void)unlink(addr_unix_path(&at));
+}
+
+void listener_close(int fd)
+{
+    if (fd < 0)
+        return;
+    file_remove(fd);
+    close(fd);
+}
+
+void listener_refuse(int fd)
+{
+    file_remove(fd);
+    (void)shutdown(fd, SHUT_RDWR);
+}
+
+/* --- accepting --- */
+
+static bool is_out_of_descriptors(int e)
+{
+    return e == EMFILE || e == ENFILE || e == ENOBUFS || e == ENOMEM;
+}
+
+static void listener_on_ready(struct watch *w, uint32_t events)
+{
+    struct listener *l = CONTAINER_OF(w, struct listener, _watch);
+
+    (void)events;
+    for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
+        int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+        if (fd >= 0) {
+            l->on_accept(l, fd);
+            if (w->fd < 0)
+                return; /* stopped by the handler */
+            continue;
+        }
+        if (errno == EINTR || errno == ECONNABORTED)
+            continue;
+        if (errno == EAGAIN)
+            return;
+        stat_inc(STAT_ACCEPT_ERRORS);
+        if (is_out_of_descriptors(errno)) {
+            /* The socket stays readable: stop looking for a moment instead of spinning. */
+            loop_unwatch(l->_loop, w);
+            loop_timer_start(l->_loop, &l->_pause, ACCEPT_PAUSE_NS);
+        }
+        return;
+    }
+}
+
+static void listener_on_pause_over(struct timer *t)
+{
+    struct listener *l = CONTAINER_OF(t, struct listener, _pause);
+
+    if (loop_watch(l->_loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE) < 0)
+        loop_timer_start(l->_loop, t, ACCEPT_PAUSE_NS);
+}
+
+int listener_start(struct listener *l, struct loop *loop, int fd,
+                   void (*on_accept)(struct listener *l, int fd))
+{
+    *l = (struct listener){._loop = loop, .on_accept = on_accept};
+    l->_watch.fd = fd;
+    l->_watch.on_ready = listener_on_ready;
+    timer_init(&l->_pause, listener_on_pause_over);
+    return loop_watch(loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE);
+}
+
+void listener_stop(struct listener *l)
+{
+    if (!l->_loop || l->_watch.fd < 0)
+        return;
+    loop_timer_stop(l->_loop, &l->_pause);
+    loop_unwatch(l->_loop, &l->_watch);
+    l->_watch.fd = -1;
+}
