@@ -24,6 +24,10 @@
 #define LIMIT_HEAD_FIELDS 128
 /* One read from a socket into the loop's shared buffer. */
 #define LIMIT_READ_BYTES (64 * KIB)
+/* TLS: the largest record, and what is encrypted before it is sent in one call: the answer to one
+ * read, with room for what records add. */
+#define LIMIT_RECORD_BYTES (16 * KIB)
+#define LIMIT_WRITE_BYTES  (LIMIT_READ_BYTES + 8 * KIB)
 /* Reads of one socket per turn, so that one fast sender cannot starve the others. */
 #define LIMIT_READS_PER_TURN 4
 

@@ -41,6 +41,8 @@ struct loop {
     pthread_mutex_t lock; /* guards the posts */
     struct post *first, **last;
     char read_buffer[LIMIT_READ_BYTES];
+    char write_buffer[LIMIT_WRITE_BYTES];
+    char stage_buffer[LIMIT_RECORD_BYTES];
 };
 
 static void bell_ring(struct loop *l)
@@ -279,6 +281,16 @@ mono_t loop_now(const struct loop *l)
 char *loop_read_buffer(struct loop *l)
 {
     return l->read_buffer;
+}
+
+char *loop_write_buffer(struct loop *l)
+{
+    return l->write_buffer;
+}
+
+char *loop_stage_buffer(struct loop *l)
+{
+    return l->stage_buffer;
 }
 
 struct stamp_mapper *loop_stamps(struct loop *l)

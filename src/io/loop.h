@@ -68,6 +68,10 @@ int loop_post(struct loop *l, void (*fn)(void *arg), void *arg) WARN_UNUSED;
 
 /* The read buffer shared by all sockets of this loop (LIMIT_READ_BYTES). */
 char *loop_read_buffer(struct loop *l);
+/* The same for what is on its way out through TLS: LIMIT_WRITE_BYTES of it encrypted, and
+ * LIMIT_RECORD_BYTES that are to be. Not kept between two calls of a socket. */
+char *loop_write_buffer(struct loop *l);
+char *loop_stage_buffer(struct loop *l);
 struct stamp_mapper *loop_stamps(struct loop *l);
 
 #endif

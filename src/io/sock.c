@@ -22,6 +22,7 @@
 #include "base/check.h"
 #include "base/limits.h"
 #include "io/fd.h"
+#include "io/tls_link.h"
 
 enum { IOV_MAX_HERE = 24 };
 
@@ -79,6 +80,10 @@ void sock_close(struct sock *s, bool with_reset)
 {
     if (!s->_is_open)
         return;
+    if (s->_tls) { /* a goodbye behind lost bytes would be a lie */
+        tls_link_free(s->_tls, !with_reset && s->_error == 0 && buf_len(&s->_queue) == 0);
+        s->_tls = NULL;
+    }
     s->_is_open = false;
     task_cancel(&s->_ready);
     loop_unwatch(s->_loop, &s->_watch);
@@ -98,7 +103,7 @@ static void sock_fail(struct sock *s, int error)
 }
 
 /* Nothing can be sent any more; what there is to read comes first, from the task list. */
-static void sock_break(struct sock *s, int error)
+void sock_break(struct sock *s, int error)
 {
     if (s->_error == 0)
         s->_error = error;
@@ -133,30 +138,51 @@ static void sock_read_ended(struct sock *s, int error)
         sock_fail(s, error);
 }
 
+/* Bytes, or 0 and *ret_end: 0 (end of the stream), -EAGAIN or an error. */
+static size_t read_once(struct sock *s, char *dst, struct stamp *ret_at, int *ret_end)
+{
+    int64_t real_ns;
+    ssize_t n;
+
+    if (s->_tls)
+        return tls_link_read(s->_tls, dst, ret_at, ret_end);
+    n = fd_read(s->_watch.fd, dst, LIMIT_READ_BYTES, &real_ns);
+    if (n <= 0) {
+        *ret_end = n < 0 ? -errno : 0;
+        return 0;
+    }
+    *ret_at = stamp_map(loop_stamps(s->_loop), real_ns, s->_last_stamp, clock_mono());
+    s->_last_stamp = ret_at->at;
+    return (size_t)n;
+}
+
+static bool has_more(const struct sock *s, size_t n)
+{
+    return s->_tls ? tls_link_has_more(s->_tls) : n == LIMIT_READ_BYTES;
+}
+
 static void sock_read(struct sock *s)
 {
     char *dst = loop_read_buffer(s->_loop);
 
     for (int i = 0; i < LIMIT_READS_PER_TURN; i++) {
-        int64_t real_ns;
-        ssize_t n;
         struct stamp at;
+        size_t n;
+        int end;
 
         if (s->_is_paused || s->_is_eof_told) {
             s->_is_readable = true;
             return;
         }
-        n = fd_read(s->_watch.fd, dst, LIMIT_READ_BYTES, &real_ns);
-        if (n <= 0) {
-            sock_read_ended(s, n < 0 ? -errno : 0);
+        n = read_once(s, dst, &at, &end);
+        if (n == 0) {
+            sock_read_ended(s, end);
             return;
         }
-        at = stamp_map(loop_stamps(s->_loop), real_ns, s->_last_stamp, clock_mono());
-        s->_last_stamp = at.at;
-        s->ops->on_data(s, span_of(dst, (size_t)n), at);
-        if (!s->_is_open)
+        s->ops->on_data(s, span_of(dst, n), at);
+        if (!s->_is_open || s->_is_securing) /* it goes on from the task list */
             return;
-        if ((size_t)n < LIMIT_READ_BYTES && !s->_has_hangup && s->_error == 0)
+        if (!has_more(s, n) && !s->_has_hangup && s->_error == 0)
             return;
     }
     s->_is_readable = true;
@@ -164,9 +190,28 @@ static void sock_read(struct sock *s)
         loop_defer(s->_loop, &s->_ready);
 }
 
+/* One step of the handshake; false: nothing is to be read now. */
+static bool sock_secure(struct sock *s)
+{
+    int r = tls_link_handshake(s->_tls);
+
+    if (r == -EAGAIN && s->_error == 0)
+        return false;
+    if (r < 0) {
+        sock_fail(s, r == -EAGAIN ? s->_error : r);
+        return false;
+    }
+    s->_is_securing = false;
+    if (s->ops->on_secured)
+        s->ops->on_secured(s);
+    return s->_is_open;
+}
+
 /* A paused reader still learns that the peer is gone. */
 static void sock_read_and_tell(struct sock *s)
 {
+    if (s->_is_securing && !sock_secure(s))
+        return;
     if (s->_error < 0 && (s->_is_eof_told || (s->_is_paused && s->ops->on_hangup))) {
         sock_fail(s, s->_error); /* nothing to read first, or nobody who wants it */
         return;
@@ -180,7 +225,7 @@ static void sock_on_task(struct task *t)
 {
     struct sock *s = CONTAINER_OF(t, struct sock, _ready);
 
-    if (s->_is_open && s->_is_readable && (!s->_is_paused || s->_error < 0)) {
+    if (s->_is_open && s->_is_readable && (!s->_is_paused || s->_error < 0 || s->_is_securing)) {
         s->_is_readable = false;
         sock_read_and_tell(s);
     }
@@ -228,13 +273,10 @@ static int queue_rest(struct sock *s, const struct iovec *iov, int n, size_t ski
     return 0;
 }
 
-int sock_send(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
+int sock_put(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
 {
     size_t sent = 0;
 
-    ASSERT(n <= IOV_MAX_HERE);
-    if (!s->_is_open || s->_error < 0)
-        return -EPIPE;
     if (ret_before)
         *ret_before = clock_mono();
     if (buf_len(&s->_queue) == 0 && !s->_is_connecting) {
@@ -247,6 +289,14 @@ int sock_send(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before
         sent = (size_t)r;
     }
     return queue_rest(s, iov, n, sent);
+}
+
+int sock_send(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
+{
+    ASSERT(n <= IOV_MAX_HERE);
+    if (!s->_is_open || s->_error < 0)
+        return -EPIPE;
+    return s->_tls ? tls_link_send(s->_tls, iov, n, ret_before) : sock_put(s, iov, n, ret_before);
 }
 
 static void sock_flush(struct sock *s)
@@ -290,6 +340,8 @@ void sock_shutdown(struct sock *s)
 {
     if (!s->_is_open)
         return;
+    if (s->_tls)
+        tls_link_shutdown(s->_tls);
     if (buf_len(&s->_queue) > 0)
         s->_must_shut = true;
     else
@@ -314,6 +366,38 @@ bool sock_is_open(const struct sock *s)
 bool sock_is_broken(const struct sock *s)
 {
     return s->_error < 0;
+}
+
+/* --- TLS --- */
+
+static int sock_start_tls(struct sock *s, struct tls_peer *peer, struct tls_context *context)
+{
+    int r;
+
+    if (NEVER(!s->_is_open || s->_is_connecting || s->_tls || buf_len(&s->_queue) > 0))
+        return -EINVAL;
+    r = tls_link_new(s, peer, context, &s->_tls);
+    if (r < 0)
+        return r;
+    s->_is_securing = true;
+    s->_is_readable = true;
+    loop_defer(s->_loop, &s->_ready);
+    return 0;
+}
+
+int sock_start_tls_client(struct sock *s, struct tls_peer *peer)
+{
+    return sock_start_tls(s, peer, NULL);
+}
+
+int sock_start_tls_server(struct sock *s, struct tls_context *context)
+{
+    return sock_start_tls(s, NULL, context);
+}
+
+const char *sock_tls_error(const struct sock *s)
+{
+    return s->_tls_error;
 }
 
 /* --- events --- */

@@ -14,6 +14,9 @@
  *            except to a paused reader with on_hangup: that one is told at once. A handler may call
  *            sock_close at any time, but must not free the memory around a struct sock before the
  *            handler returned: use loop_defer for that.
+ * TLS:       sock_start_tls_client and _server put it between the handler and the descriptor; data,
+ *            stamps, queue and ends are told as before. The peer's end without TLS's own goodbye
+ *            is an error (-ECONNRESET): something may be missing.
  * Memory:    struct sock is embedded; the queue allocates only when the kernel's buffer is full.
  * Threading: the loop's.
  */
@@ -31,11 +34,14 @@
 #include "io/addr.h"
 #include "io/loop.h"
 #include "io/stamp.h"
+#include "io/tls.h"
 
 struct sock;
+struct tls_link;
 
 struct sock_ops {
     void (*on_connected)(struct sock *s);
+    void (*on_secured)(struct sock *s); /* the TLS handshake is done; may be NULL */
     void (*on_data)(struct sock *s, struct span data, struct stamp at);
     void (*on_eof)(struct sock *s, struct stamp at);
     void (*on_hangup)(struct sock *s); /* FIN seen while paused, data may still wait; may be NULL */
@@ -49,10 +55,12 @@ struct sock {
     struct watch _watch;
     struct task _ready; /* more to read in a later turn */
     struct buf _queue;
+    struct tls_link *_tls;
+    const char *_tls_error; /* static */
     mono_t _last_stamp;
     int _error; /* the connection is broken; told once what came before it was read */
     bool _is_open, _is_connecting, _is_paused, _is_eof_told, _has_hangup, _is_readable, _is_full,
-        _must_shut;
+        _must_shut, _is_securing;
 };
 
 /* Once, before anything else. */
@@ -63,6 +71,19 @@ int sock_attach(struct sock *s, int fd) WARN_UNUSED;
 
 /* Starts connecting. 0: on_connected or on_error follows (never from within this call). */
 int sock_connect(struct sock *s, const struct addr *to) WARN_UNUSED;
+
+/*
+ * Speaks TLS from now on; what was queued must be out. 0: on_secured or on_error follows (never
+ * from within this call), and nothing may be sent before. -ENOMEM: the socket is as before. A
+ * handshake that fails is -EPROTO, or what broke the connection meanwhile. peer: lives as long as
+ * the socket.
+ */
+int sock_start_tls_client(struct sock *s, struct tls_peer *peer) WARN_UNUSED;
+int sock_start_tls_server(struct sock *s, struct tls_context *context) WARN_UNUSED;
+
+/* After on_error: what TLS had against the peer, or the peer against us, as the end of a sentence
+ * about the peer ("its certificate has expired"); NULL: it was not TLS that failed. */
+const char *sock_tls_error(const struct sock *s);
 
 /*
  * Sends or queues all of iov (n <= 24). 0, -EMSGSIZE (queue over its maximum), -ENOMEM (in both
