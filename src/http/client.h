@@ -10,19 +10,30 @@
  *            since the read began are valid until it returns, so that one read can be one write.
  * Idle:      pooled connections are dropped after idle_timeout_ns (keep it below the servers') and
  *            as soon as the server closes or sends anything.
+ * Addresses: of several one is tried after the other, the next one also beside one that takes
+ *            longer than 250 ms. Names are looked up again after dns_ttl_ns; connections to
+ *            addresses that are gone from the answer are used no further.
  * Threading: one pool per loop.
  */
 #ifndef HTTP_CLIENT_H
 #define HTTP_CLIENT_H
 
 #include "http/http.h"
+#include "io/proxy.h"
 #include "io/resolver.h"
+#include "io/tls.h"
 #include "wire/message.h"
 
 struct http_pool;
 struct http_client;
 
-enum http_phase { HTTP_PHASE_DNS, HTTP_PHASE_CONNECT, HTTP_PHASE_EXCHANGE };
+enum http_phase {
+    HTTP_PHASE_DNS,
+    HTTP_PHASE_CONNECT,
+    HTTP_PHASE_PROXY, /* the proxy made no tunnel: http_client.proxy_status */
+    HTTP_PHASE_TLS,   /* the handshake failed: http_client_tls_error */
+    HTTP_PHASE_EXCHANGE,
+};
 
 struct http_client_ops {
     void (*on_ready)(struct http_client *c);
@@ -40,22 +51,27 @@ struct http_client_ops {
 struct http_client {
     void *user;
     const struct http_client_ops *ops;
-    bool is_reused;         /* came out of the pool */
-    int64_t dns_ns, tcp_ns; /* -1: not done for this acquisition */
+    bool is_reused; /* came out of the pool */
+    /* -1: not done for this acquisition. tcp_ns: with a tunnel, up to the proxy's answer. */
+    int64_t dns_ns, tcp_ns, tls_ns;
+    int proxy_status; /* what the proxy refused the tunnel with; 0: nothing */
     mono_t t_ready;
     /* private */
     struct http_pool *_pool;
     struct sock _sock;
+    struct sock _rival;                    /* to the next address, while _sock takes its time */
+    uint64_t _addr_hash, _rival_addr_hash; /* where they go to */
     struct message_reader _in;
     struct http_writer _out;
     struct list _link;
     struct task _later; /* tells on_ready or on_failed, or frees */
-    struct timer _idle;
+    struct timer _timer;
     mono_t _t_start;
     int _state;
     enum http_phase _phase; /* with _error, to be told later */
     int _error;
     int _addr_i; /* next address to try */
+    uint32_t _generation;
     int _n_interim;
     bool _had_bytes, _keep_alive;
 };
@@ -67,9 +83,14 @@ struct http_pool_config {
     int64_t dns_ttl_ns; /* how long a looked-up address is used (default 30 s) */
     size_t max_idle;
     size_t max_queue_bytes;
+    struct tls_context *tls;         /* NULL: none. The pool keeps a reference */
+    char server_name[ADDR_HOST_MAX]; /* whom the certificate must be for; "": host */
+    /* proxy.host "": none. With TLS it is asked for a tunnel; without, connections end there, and
+     * the user writes what a proxy wants to read. */
+    struct proxy proxy;
 };
 
-/* resolver may be NULL when host is a literal (addr_from_literal). */
+/* resolver may be NULL when what is connected to is a literal (addr_from_literal). */
 int http_pool_new(struct loop *l, struct resolver *r, const struct http_pool_config *config,
                   struct http_pool **ret) WARN_UNUSED;
 /* Closes idle connections; those in use must have been released or aborted before. */
@@ -100,5 +121,6 @@ bool http_client_is_full(const struct http_client *c);
 bool http_client_is_broken(const struct http_client *c); /* as sock_is_broken */
 size_t http_client_queued_bytes(const struct http_client *c);
 const char *http_client_error_text(const struct http_client *c);
+const char *http_client_tls_error(const struct http_client *c); /* as sock_tls_error */
 
 #endif

@@ -145,6 +145,16 @@ bool addr_is_equal(const struct addr *a, const struct addr *b)
     return a->len == b->len && memcmp(&a->ss, &b->ss, a->len) == 0;
 }
 
+uint64_t addr_hash(const struct addr *a)
+{
+    const unsigned char *p = (const unsigned char *)&a->ss;
+    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+
+    for (socklen_t i = 0; i < a->len; i++)
+        h = (h ^ p[i]) * UINT64_C(0x100000001b3);
+    return h;
+}
+
 void addr_format(const struct addr *a, char *dst)
 {
     const struct sockaddr_in *v4 = (const struct sockaddr_in *)(const void *)&a->ss;

@@ -41,5 +41,6 @@ bool addr_is_unix(const struct addr *a);
 const char *addr_unix_path(const struct addr *a); /* only when addr_is_unix */
 bool addr_is_loopback(const struct addr *a);      /* not reachable from elsewhere: Unix, too */
 bool addr_is_equal(const struct addr *a, const struct addr *b);
+uint64_t addr_hash(const struct addr *a); /* different for different addresses, as good as always */
 
 #endif

@@ -76,6 +76,18 @@ int sock_connect(struct sock *s, const struct addr *to)
     return sock_register(s, fd);
 }
 
+int sock_detach(struct sock *s)
+{
+    int fd = s->_watch.fd;
+
+    ASSERT(s->_is_open && !s->_tls && buf_len(&s->_queue) == 0);
+    s->_is_open = false;
+    task_cancel(&s->_ready);
+    loop_unwatch(s->_loop, &s->_watch);
+    s->_watch.fd = -1;
+    return fd;
+}
+
 void sock_close(struct sock *s, bool with_reset)
 {
     if (!s->_is_open)

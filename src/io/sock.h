@@ -69,6 +69,9 @@ void sock_init(struct sock *s, struct loop *l, const struct sock_ops *ops, size_
 /* Takes over an accepted or otherwise connected descriptor. On error the fd is closed. */
 int sock_attach(struct sock *s, int fd) WARN_UNUSED;
 
+/* Gives the descriptor of a connected, plain socket with nothing queued away; s is closed. */
+int sock_detach(struct sock *s) WARN_UNUSED;
+
 /* Starts connecting. 0: on_connected or on_error follows (never from within this call). */
 int sock_connect(struct sock *s, const struct addr *to) WARN_UNUSED;
 

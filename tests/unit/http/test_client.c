@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* White-box: the addresses of a pool are set by the test where no name has them. */
-#include "http/client.c"
+#include "http/client_private.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/limits.h"
+#include "base/mem.h"
+#include "base/stat.h"
 #include "harness.h"
 #include "memfail.h"
 #include "peer.h"
@@ -420,8 +423,8 @@ static void test_idle_ends(void **state)
         else if (kinds[i] == 's')
             peer_send(&peer, "HTTP/1.1 408 Request Timeout\r\n\r\n");
         else
-            loop_timer_start(loop, &CONTAINER_OF(pool->idle.next, struct http_client, _link)->_idle,
-                             NS_PER_MS);
+            loop_timer_start(
+                loop, &CONTAINER_OF(pool->idle.next, struct http_client, _link)->_timer, NS_PER_MS);
         PUMP(loop, (void)0, http_pool_n_idle(pool) == 0);
         assert_string_equal(call.trace, "rhbe"); /* its last owner hears nothing of it */
         TURNS(loop, (void)0, 2);
