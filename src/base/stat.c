@@ -53,6 +53,8 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Times that reading from one side paused because the other side was slower."),
     COUNTER(STAT_HTTP_BAD_REQUESTS, "bad_requests_total", "",
             "Requests refused because they were not valid HTTP/1.1."),
+    COUNTER(STAT_TLS_HANDSHAKE_FAILURES, "tls_handshake_failures_total", "",
+            "Client connections that ended before their TLS handshake was done."),
     COUNTER(STAT_STALE_RETRIES, "stale_retries_total", "",
             "Requests sent again because a reused upstream connection had been closed."),
     COUNTER(STAT_RETRIES, "retries_total", "",

@@ -21,6 +21,8 @@ int http_server_new(struct loop *l, const struct http_server_ops *ops,
     s->loop = l;
     s->ops = ops;
     s->config = *config;
+    if (config->tls)
+        s->config.tls = tls_context_ref(config->tls);
     s->owner = owner;
     s->listener._watch.fd = -1;
     list_init(&s->conns);
@@ -37,6 +39,7 @@ struct http_server *http_server_free(struct http_server *s)
     while (!list_is_empty(&s->conns))
         server_conn_cancel(CONTAINER_OF(s->conns.next, struct http_server_conn, _link));
     buf_done(&s->head);
+    tls_context_unref(s->config.tls);
     mem_free(s);
     return NULL;
 }

@@ -10,7 +10,8 @@
  *            client leaves while a request is open (from on_request until http_server_end);
  *            afterwards the handler must not touch the connection.
  * Timeouts:  head: from the first byte of a request to the end of its head; idle: between requests;
- *            body: between two reads of a request body. Passed: 408 and close (idle: close).
+ *            body: between two reads of a request body. Passed: 408 and close (idle: close). A
+ *            TLS handshake has the time of a head; past it, or failed: closed, counted.
  *            Malformed: 400/431 and close, counted, before the handler hears of it; on_bad (may be
  *            NULL) is told for the record.
  * Limits:    max_conns per server object; more are accepted and closed at once, counted.
@@ -54,6 +55,8 @@ struct http_server_config {
     int64_t write_timeout_ns;
     /* Serves the program's own pages: its peers are not counted as clients. */
     bool is_internal;
+    /* Clients speak TLS; NULL: plain HTTP. The server keeps a reference. */
+    struct tls_context *tls;
     /* Renders the body of 400/408/431 answers. NULL: a JSON error. */
     int (*bad_body)(int status, const char *why, struct buf *out);
 };
@@ -79,6 +82,7 @@ struct http_server_conn {
         _is_pipelined;
     bool _is_broken;    /* a part of an answer could not be sent: nothing may follow it */
     bool _is_peer_done; /* FIN seen */
+    bool _is_securing;  /* TLS handshake under way */
 };
 
 int http_server_new(struct loop *l, const struct http_server_ops *ops,

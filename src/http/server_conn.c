@@ -120,6 +120,14 @@ void http_server_end(struct http_server_conn *c)
 
 /* --- what the socket tells --- */
 
+static void conn_on_secured(struct sock *s)
+{
+    struct http_server_conn *c = CONTAINER_OF(s, struct http_server_conn, _sock);
+
+    c->_is_securing = false;
+    server_conn_deadline(c, CONN_TIMER_IDLE, c->server->config.idle_timeout_ns);
+}
+
 static void conn_on_data(struct sock *s, struct span data, struct stamp at)
 {
     struct http_server_conn *c = CONTAINER_OF(s, struct http_server_conn, _sock);
@@ -151,6 +159,8 @@ static void conn_on_error(struct sock *s, int error)
 {
     struct http_server_conn *c = CONTAINER_OF(s, struct http_server_conn, _sock);
 
+    if (c->_is_securing)
+        server_conn_count(c->server, STAT_TLS_HANDSHAKE_FAILURES, 1);
     if (c->_state == CONN_OPEN)
         server_conn_gone(c, error == -EPROTO || error == -ETIMEDOUT ? -ECONNRESET : error,
                          (struct stamp){.at = clock_mono()});
@@ -171,6 +181,7 @@ static void conn_on_drained(struct sock *s)
 }
 
 static const struct sock_ops conn_sock_ops = {
+    .on_secured = conn_on_secured,
     .on_data = conn_on_data,
     .on_eof = conn_on_eof,
     .on_hangup = conn_on_hangup,
@@ -221,6 +232,8 @@ static void conn_on_timer(struct timer *t)
     }
     switch (c->_timer_kind) {
     case CONN_TIMER_IDLE:
+        if (c->_is_securing)
+            server_conn_count(c->server, STAT_TLS_HANDSHAKE_FAILURES, 1);
         server_conn_close(c, false);
         break;
     case CONN_TIMER_HEAD:
@@ -286,9 +299,13 @@ int server_conn_new(struct http_server *s, int fd)
     s->n_conns++;
     server_conn_count(s, STAT_CONNS_ACCEPTED, 1);
     server_conn_count(s, STAT_CONNS_CLIENT_OPEN, 1);
-    if (sock_attach(&c->_sock, fd) < 0)
+    c->_is_securing = s->config.tls != NULL;
+    if (sock_attach(&c->_sock, fd) < 0 ||
+        (c->_is_securing && sock_start_tls_server(&c->_sock, s->config.tls) < 0))
         server_conn_close(c, false);
     else
-        server_conn_deadline(c, CONN_TIMER_IDLE, s->config.idle_timeout_ns);
+        server_conn_deadline(c, CONN_TIMER_IDLE,
+                             c->_is_securing ? s->config.head_timeout_ns
+                                             : s->config.idle_timeout_ns);
     return 0;
 }
