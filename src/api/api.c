@@ -190,5 +190,5 @@ struct api *api_free(struct api *a)
 
 int api_listen(struct api *a, int fd)
 {
-    return http_server_listen(a->server, fd);
+    return http_server_listen(a->server, fd, NULL);
 }

@@ -57,8 +57,11 @@ void attempt_begin(struct exchange *x, bool fresh)
 static void upstream_on_ready(struct http_client *c)
 {
     struct exchange *x = c->user;
-    struct tap_connected told = {
-        .at = c->t_ready, .is_reused = c->is_reused, .dns_ns = c->dns_ns, .tcp_ns = c->tcp_ns};
+    struct tap_connected told = {.at = c->t_ready,
+                                 .is_reused = c->is_reused,
+                                 .dns_ns = c->dns_ns,
+                                 .tcp_ns = c->tcp_ns,
+                                 .tls_ns = c->tls_ns};
 
     if (x->tap)
         x->g->d.tap_ops->connected(x->tap, &told);
@@ -140,21 +143,49 @@ static enum tap_reason connect_reason(enum http_phase phase, int error)
 {
     if (phase == HTTP_PHASE_DNS)
         return TAP_REASON_CONNECT_DNS;
+    if (phase == HTTP_PHASE_PROXY)
+        return TAP_REASON_CONNECT_PROXY;
+    if (phase == HTTP_PHASE_TLS)
+        return TAP_REASON_CONNECT_TLS;
     return error == -ECONNREFUSED ? TAP_REASON_CONNECT_REFUSED : TAP_REASON_CONNECT_OTHER;
 }
 
-static void connect_failed(struct exchange *x, enum http_phase phase, int error)
+/* The reason of a failed step, in dst where it has to be written first. */
+static const char *connect_why(const struct http_client *c, enum http_phase phase, int error,
+                               char *dst, size_t cap)
 {
-    const struct gateway_upstream *u = exchange_upstream(x);
-    char text[192];
-    const char *what = phase == HTTP_PHASE_DNS ? "resolve the name of" : "connect to";
-    const char *why =
-        phase == HTTP_PHASE_DNS && error == -ENOENT ? "there is no such host" : err_str(error);
+    if (phase == HTTP_PHASE_TLS && http_client_tls_error(c))
+        return http_client_tls_error(c);
+    if (phase == HTTP_PHASE_DNS && error == -ENOENT)
+        return "there is no such host";
+    if (phase != HTTP_PHASE_PROXY || c->proxy_status == 0)
+        return err_str(error);
+    snprintf(dst, cap, "it answered %d%s", c->proxy_status,
+             c->proxy_status == 407 ? ", so it wants other credentials" : "");
+    return dst;
+}
 
-    LOG_WARN("could not %s upstream \"%s\" (%s): %s", what, u->name, u->authority, why);
+static void connect_failed(struct exchange *x, const struct http_client *c, enum http_phase phase,
+                           int error)
+{
+    static const char *const steps[] = {
+        [HTTP_PHASE_DNS] = "resolve the name of",
+        [HTTP_PHASE_CONNECT] = "connect to",
+        [HTTP_PHASE_PROXY] = "get a tunnel from",
+        [HTTP_PHASE_TLS] = "speak TLS with",
+    };
+    const struct gateway_upstream *u = exchange_upstream(x);
+    bool is_at_proxy = u->proxy.host[0] != '\0' && phase != HTTP_PHASE_TLS;
+    const char *whom = is_at_proxy ? "the proxy of " : "";
+    char text[256], note[64];
+    const char *why = connect_why(c, phase, error, note, sizeof(note));
+
+    LOG_WARN("could not %s %supstream \"%s\" (%s): %s", steps[phase], whom, u->name, u->authority,
+             why);
     if (choice_again(x, CHOICE_CONNECT_FAILED, NULL))
         return;
-    snprintf(text, sizeof(text), "could not %s upstream \"%s\": %s", what, u->name, why);
+    snprintf(text, sizeof(text), "could not %s %supstream \"%s\": %s", steps[phase], whom, u->name,
+             why);
     answer_refuse(x, connect_reason(phase, error), text);
 }
 
@@ -203,7 +234,7 @@ static void upstream_on_failed(struct http_client *c, enum http_phase phase, int
     (void)at;
     x->upstream = NULL;
     if (phase != HTTP_PHASE_EXCHANGE) {
-        connect_failed(x, phase, error);
+        connect_failed(x, c, phase, error);
         return;
     }
     if (is_stale(x, c, error, had_bytes)) {

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/check.h"
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -46,8 +47,11 @@ struct gateway_config *gateway_config_ref(struct gateway_config *c)
 
 struct gateway_config *gateway_config_unref(struct gateway_config *c)
 {
-    if (c && atomic_fetch_sub_explicit(&c->_refs, 1, memory_order_acq_rel) == 1)
-        mem_free(c);
+    if (!c || atomic_fetch_sub_explicit(&c->_refs, 1, memory_order_acq_rel) != 1)
+        return NULL;
+    for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
+        tls_context_unref(c->upstreams[i].tls);
+    mem_free(c);
     return NULL;
 }
 
@@ -67,18 +71,25 @@ static bool host_is_ok(struct span host)
     return true;
 }
 
+/* The URL is repeated unless it has credentials. */
 static int url_error(struct err *reterr, const char *url, const char *what)
 {
-    err_set(reterr, -EINVAL, "upstream \"%s\": %s", url, what);
-    err_hint(reterr, "write it as http://HOST:PORT, for example http://127.0.0.1:8000");
+    struct span all = span_cstr(url);
+
+    if (span_find_char(all, '@') < all.n)
+        err_set(reterr, -EINVAL, "the upstream's URL: %s", what);
+    else
+        err_set(reterr, -EINVAL, "upstream \"%s\": %s", url, what);
+    err_hint(reterr, "write it as http://HOST:PORT, https://HOST:PORT or unix:/PATH, for example "
+                     "http://127.0.0.1:8000");
     return -EINVAL;
 }
 
-/* "host", "host:port", "[v6]" or "[v6]:port"; port 80 when not told. */
-static const char *authority_split(struct span authority, struct span *ret_host, uint16_t *ret_port)
+/* "host", "host:port", "[v6]" or "[v6]:port"; *port is left alone when not told. */
+static const char *authority_split(struct span authority, struct span *ret_host, uint16_t *port)
 {
     struct span port_text = {0};
-    uint64_t port = 80;
+    uint64_t n = *port;
 
     if (authority.n > 0 && authority.p[0] == '[') {
         size_t end = span_find_char(authority, ']');
@@ -99,9 +110,9 @@ static const char *authority_split(struct span authority, struct span *ret_host,
         if (!host_is_ok(*ret_host))
             return "the host is missing or has characters that hosts cannot have";
     }
-    if (port_text.n > 0 && (num_parse_u64(port_text, &port) < 0 || port == 0 || port > 65535))
+    if (port_text.n > 0 && (num_parse_u64(port_text, &n) < 0 || n == 0 || n > 65535))
         return "the port is not a number from 1 to 65535";
-    *ret_port = (uint16_t)port;
+    *port = (uint16_t)n;
     return NULL;
 }
 
@@ -125,43 +136,94 @@ static void version_split(struct span *path, char version[GATEWAY_VERSION_MAX])
         span_copy(last, version, GATEWAY_VERSION_MAX);
 }
 
+/* The path behind the authority; NULL, or what is wrong with it. */
+static const char *base_set(struct span base, struct gateway_upstream *u)
+{
+    if (span_find_char(base, '?') != base.n || span_find_char(base, '#') != base.n)
+        return "query and fragment have no meaning here";
+    for (size_t i = 0; i < base.n; i++)
+        if (base.p[i] <= ' ' || base.p[i] >= 0x7f) /* would break the request line */
+            return "the path has characters that must be escaped";
+    while (base.n > 0 && base.p[base.n - 1] == '/')
+        base.n--;
+    version_split(&base, u->version);
+    if (base.n >= GATEWAY_BASE_MAX)
+        return "the path is longer than 127 characters";
+    span_copy(base, u->prefix, sizeof(u->prefix));
+    return NULL;
+}
+
+/* "/path/to.sock" or "/path/to.sock:/base", with "unix:" before it. */
+static const char *unix_set(struct span url, struct gateway_upstream *u)
+{
+    size_t n = strlen("unix:") + span_find(span_from(url, strlen("unix:")), SPAN(":/"));
+    struct span host = span_of(url.p, n < url.n ? n : url.n);
+    struct addr a;
+
+    if (!addr_from_unix(host, &a))
+        return "not an absolute path of at most 107 bytes";
+    span_copy(host, u->host, sizeof(u->host));
+    span_copy(SPAN("localhost"), u->authority, sizeof(u->authority));
+    return base_set(span_from(url, n + 1), u);
+}
+
+/* "host:port/base" */
+static const char *server_set(struct span rest, struct gateway_upstream *u)
+{
+    size_t slash = span_find_char(rest, '/');
+    struct span authority = span_of(rest.p, slash);
+    struct span host = {0};
+    const char *wrong;
+
+    if (span_find_char(authority, '@') != authority.n)
+        return "credentials in the URL are not supported";
+    wrong = base_set(span_from(rest, slash), u);
+    if (!wrong)
+        wrong = authority_split(authority, &host, &u->port);
+    if (wrong)
+        return wrong;
+    span_copy(host, u->host, sizeof(u->host));
+    span_copy(authority, u->authority, sizeof(u->authority));
+    return NULL;
+}
+
 int gateway_upstream_parse(const char *name, const char *url, struct gateway_upstream *ret,
                            struct err *reterr)
 {
-    struct span rest = span_cstr(url);
-    struct span host = {0};
-    struct gateway_upstream u = {0};
-    struct span authority;
+    struct gateway_upstream u = {.port = 80};
+    struct span all = span_cstr(url);
     const char *wrong;
-    size_t slash;
 
-    if (span_starts_with(rest, SPAN("https://")))
-        return url_error(reterr, url, "https upstreams are not supported yet");
-    if (!span_starts_with(rest, SPAN("http://")))
-        return url_error(reterr, url, "does not begin with http://");
-    rest = span_from(rest, strlen("http://"));
-    slash = span_find_char(rest, '/');
-    authority = span_of(rest.p, slash);
-    rest = span_from(rest, slash);
-    if (span_find_char(authority, '@') != authority.n)
-        return url_error(reterr, url, "credentials in the URL are not supported");
-    if (span_find_char(rest, '?') != rest.n || span_find_char(rest, '#') != rest.n)
-        return url_error(reterr, url, "query and fragment have no meaning here");
-    for (size_t i = 0; i < rest.n; i++)
-        if (rest.p[i] <= ' ' || rest.p[i] >= 0x7f) /* would break the request line */
-            return url_error(reterr, url, "the path has characters that must be escaped");
-    wrong = authority_split(authority, &host, &u.port);
+    if (span_starts_with(all, SPAN("https://"))) {
+        u.is_tls = true;
+        u.port = 443;
+        wrong = server_set(span_from(all, strlen("https://")), &u);
+    } else if (span_starts_with(all, SPAN("http://"))) {
+        wrong = server_set(span_from(all, strlen("http://")), &u);
+    } else if (span_starts_with(all, SPAN("unix:"))) {
+        wrong = unix_set(all, &u);
+    } else {
+        wrong = "does not begin with http://, https:// or unix:";
+    }
     if (wrong)
         return url_error(reterr, url, wrong);
-    while (rest.n > 0 && rest.p[rest.n - 1] == '/')
-        rest.n--;
-    version_split(&rest, u.version);
-    if (rest.n >= sizeof(u.prefix))
-        return url_error(reterr, url, "the path is longer than 127 characters");
-    span_copy(rest, u.prefix, sizeof(u.prefix));
-    span_copy(host, u.host, sizeof(u.host));
-    span_copy(authority, u.authority, sizeof(u.authority));
     span_copy(span_cstr(name), u.name, sizeof(u.name));
     *ret = u;
     return 0;
+}
+
+void gateway_upstream_set_proxy(struct gateway_upstream *u, const struct proxy *proxy)
+{
+    char base[GATEWAY_BASE_MAX];
+    size_t n;
+
+    ASSERT(u->proxy.host[0] == '\0' && !span_starts_with(span_cstr(u->host), SPAN("unix:")));
+    u->proxy = *proxy;
+    if (proxy->host[0] == '\0' || u->is_tls)
+        return;
+    /* Such a proxy is told the whole URL. */
+    span_copy(span_cstr(u->prefix), base, sizeof(base));
+    n = span_copy(SPAN("http://"), u->prefix, sizeof(u->prefix));
+    n += span_copy(span_cstr(u->authority), u->prefix + n, sizeof(u->prefix) - n);
+    span_copy(span_cstr(base), u->prefix + n, sizeof(u->prefix) - n);
 }

@@ -18,14 +18,20 @@ static int gateway_upstreams_open(struct gateway *g)
     const struct gateway_config *c = g->config;
 
     for (size_t i = 0; i < c->n_upstreams; i++) {
-        struct http_pool_config p = {.port = c->upstreams[i].port,
+        const struct gateway_upstream *u = &c->upstreams[i];
+        struct http_pool_config p = {.port = u->port,
+                                     .tls = u->tls,
+                                     .proxy = u->proxy,
                                      .idle_timeout_ns = c->upstream_idle_timeout_ns,
                                      .dns_ttl_ns = c->dns_ttl_ns,
                                      .max_idle = c->max_idle_upstream,
                                      .max_queue_bytes = c->request_window_bytes + QUEUE_MAX_BYTES};
         int r;
 
-        span_copy(span_cstr(c->upstreams[i].host), p.host, sizeof(p.host));
+        if (u->is_tls && !u->tls)
+            return -EINVAL; /* never in the clear by mistake */
+        span_copy(span_cstr(u->host), p.host, sizeof(p.host));
+        span_copy(span_cstr(u->server_name), p.server_name, sizeof(p.server_name));
         r = http_pool_new(g->d.loop, g->d.resolver, &p, &g->pools[i]);
         if (r == 0)
             r = admission_port_open(&g->ports[i], g->d.admission[i], g->d.loop, choice_on_granted);
@@ -88,9 +94,9 @@ struct gateway *gateway_free(struct gateway *g)
     return NULL;
 }
 
-int gateway_listen(struct gateway *g, int fd)
+int gateway_listen(struct gateway *g, int fd, struct tls_context *tls)
 {
-    return http_server_listen(g->server, fd);
+    return http_server_listen(g->server, fd, tls);
 }
 
 void gateway_config_set(struct gateway *g, struct gateway_config *config)
@@ -99,6 +105,9 @@ void gateway_config_set(struct gateway *g, struct gateway_config *config)
 
     g->config = gateway_config_ref(config);
     gateway_config_unref(old);
+    for (size_t i = 0; i < config->n_upstreams; i++)
+        if (config->upstreams[i].is_tls)
+            http_pool_set_tls(g->pools[i], config->upstreams[i].tls);
 }
 
 void gateway_drain(struct gateway *g, void (*on_drained)(void *arg), void *arg)

@@ -23,23 +23,31 @@
 #include "gateway/breaker.h"
 #include "io/addr.h"
 #include "io/loop.h"
+#include "io/proxy.h"
 #include "io/resolver.h"
+#include "io/tls.h"
 #include "tap/policy.h"
 #include "tap/tap.h"
 
 enum {
     GATEWAY_UPSTREAMS_MAX = TAP_UPSTREAMS_MAX,
     GATEWAY_NAME_MAX = 64,
-    GATEWAY_PREFIX_MAX = 128,
+    GATEWAY_BASE_MAX = 128,
+    GATEWAY_PREFIX_MAX = GATEWAY_BASE_MAX + ADDR_HOST_MAX + 16, /* with "http://HOST:PORT" */
     GATEWAY_VERSION_MAX = 16
 };
 
 struct gateway_upstream {
     char name[GATEWAY_NAME_MAX]; /* label value and name in logs */
-    char host[ADDR_HOST_MAX];    /* name or IP literal, without brackets */
+    char host[ADDR_HOST_MAX];    /* name, IP literal without brackets, or "unix:/path" */
     uint16_t port;
+    bool is_tls;
+    struct tls_context *tls;           /* is_tls: how; a reference of the config's */
+    char server_name[ADDR_HOST_MAX];   /* whom the certificate must be for; "": host */
+    struct proxy proxy;                /* host "": none */
     char authority[ADDR_HOST_MAX + 8]; /* what Host says */
-    char prefix[GATEWAY_PREFIX_MAX];   /* put before the request's path; "" or "/base" */
+    char prefix[GATEWAY_PREFIX_MAX];   /* put before the request's path: "", "/base", through a
+                                          proxy without TLS "http://host/base" */
     char version[GATEWAY_VERSION_MAX]; /* takes the place of the request's "/v1"; "" or "/v4" */
     struct admission_limits limits;    /* for who owns the admission objects */
 };
@@ -79,11 +87,16 @@ struct gateway_config *gateway_config_ref(struct gateway_config *c);
 struct gateway_config *gateway_config_unref(struct gateway_config *c); /* returns NULL */
 
 /*
- * Takes "http://host[:port][/base]" apart into *ret. A version at the base's end ("/v1", "/v4") is
- * kept apart: requests bring their own. -EINVAL with text and hint.
+ * Takes "http://host[:port][/base]", "https://..." or "unix:/path/to.sock[:/base]" apart into *ret.
+ * A version at the base's end ("/v1", "/v4") is kept apart: requests bring their own. With is_tls
+ * the caller sets tls. -EINVAL with text and hint.
  */
 int gateway_upstream_parse(const char *name, const char *url, struct gateway_upstream *ret,
                            struct err *reterr) WARN_UNUSED;
+
+/* Reaches u through that forward proxy (host "": directly). Once, after parsing; not for Unix
+ * sockets. */
+void gateway_upstream_set_proxy(struct gateway_upstream *u, const struct proxy *proxy);
 
 struct gateway_deps {
     struct loop *loop;
@@ -105,8 +118,9 @@ int gateway_new(const struct gateway_deps *deps, struct gateway_config *config,
  * callbacks. Returns NULL. */
 struct gateway *gateway_free(struct gateway *g);
 
-/* Accepts on a listening descriptor that other workers may share; it stays the caller's. */
-int gateway_listen(struct gateway *g, int fd) WARN_UNUSED;
+/* Accepts on a listening descriptor that other workers may share; it stays the caller's. tls: what
+ * clients speak there; NULL: plain HTTP. */
+int gateway_listen(struct gateway *g, int fd, struct tls_context *tls) WARN_UNUSED;
 
 /* New exchanges use this config from now on; the upstreams must be the same. */
 void gateway_config_set(struct gateway *g, struct gateway_config *config);

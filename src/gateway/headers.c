@@ -81,6 +81,8 @@ int headers_to_upstream(const struct exchange *x, const struct gateway_upstream 
     r = request_line(x, u, out);
     if (r == 0)
         r = http_head_field(out, SPAN("Host"), span_cstr(u->authority));
+    if (r == 0 && !u->is_tls && u->proxy.authorization[0] != '\0') /* else CONNECT has it */
+        r = http_head_field(out, SPAN("Proxy-Authorization"), span_cstr(u->proxy.authorization));
     for (size_t i = 0; r == 0 && i < x->head->n_fields; i++) {
         const struct http1_field *f = &x->head->fields[i];
 

@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 
+#include "base/check.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/stat.h"
@@ -247,6 +248,13 @@ struct http_pool *http_pool_free(struct http_pool *p)
     buf_done(&p->tunnel_request);
     mem_free(p);
     return NULL;
+}
+
+void http_pool_set_tls(struct http_pool *p, struct tls_context *tls)
+{
+    if (NEVER(!p->config.tls || !tls))
+        return;
+    tls_peer_set_context(&p->peer, tls);
 }
 
 size_t http_pool_n_idle(const struct http_pool *p)

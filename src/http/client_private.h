@@ -34,11 +34,11 @@ struct pool_lookup {
 struct http_pool {
     struct loop *loop;
     struct resolver *resolver;
-    struct http_pool_config config;
-    struct tls_peer peer;      /* with TLS */
-    struct buf tunnel_request; /* the head of CONNECT; empty: there is no tunnel */
-    struct list idle;          /* most recently used first */
-    struct list waiting;       /* RESOLVING */
+    struct http_pool_config config; /* .tls: only whether there is any */
+    struct tls_peer peer;           /* with TLS */
+    struct buf tunnel_request;      /* the head of CONNECT; empty: there is no tunnel */
+    struct list idle;               /* most recently used first */
+    struct list waiting;            /* RESOLVING */
     size_t n_idle;
     struct pool_lookup *lookup; /* under way, or NULL */
     mono_t fresh_until;         /* then the addresses are looked up again */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http/server.c - one listener and the connections it accepted.
+ * http/server.c - listeners, and the connections they accepted.
  */
 #include "http/server.h"
 
@@ -21,10 +21,7 @@ int http_server_new(struct loop *l, const struct http_server_ops *ops,
     s->loop = l;
     s->ops = ops;
     s->config = *config;
-    if (config->tls)
-        s->config.tls = tls_context_ref(config->tls);
     s->owner = owner;
-    s->listener._watch.fd = -1;
     list_init(&s->conns);
     buf_init(&s->head, 2 * LIMIT_HEAD_BYTES);
     *ret = s;
@@ -35,11 +32,13 @@ struct http_server *http_server_free(struct http_server *s)
 {
     if (!s)
         return NULL;
-    listener_stop(&s->listener);
+    for (size_t i = 0; i < s->n_listeners; i++) {
+        listener_stop(&s->listeners[i].listener);
+        tls_context_unref(s->listeners[i].tls);
+    }
     while (!list_is_empty(&s->conns))
         server_conn_cancel(CONTAINER_OF(s->conns.next, struct http_server_conn, _link));
     buf_done(&s->head);
-    tls_context_unref(s->config.tls);
     mem_free(s);
     return NULL;
 }
@@ -61,17 +60,29 @@ size_t http_server_n_conns(const struct http_server *s)
 
 static void server_on_accept(struct listener *l, int fd)
 {
-    struct http_server *s = CONTAINER_OF(l, struct http_server, listener);
+    const struct server_listener *from = CONTAINER_OF(l, struct server_listener, listener);
+    struct http_server *s = from->server;
 
-    if (s->n_conns >= s->config.max_conns || server_conn_new(s, fd) < 0) {
+    if (s->n_conns >= s->config.max_conns || server_conn_new(s, fd, from->tls) < 0) {
         server_conn_count(s, STAT_CONNS_REFUSED, 1);
         close(fd);
     }
 }
 
-int http_server_listen(struct http_server *s, int fd)
+int http_server_listen(struct http_server *s, int fd, struct tls_context *tls)
 {
-    return listener_start(&s->listener, s->loop, fd, server_on_accept);
+    struct server_listener *l = &s->listeners[s->n_listeners];
+    int r;
+
+    if (s->n_listeners == HTTP_LISTENERS_MAX)
+        return -ENOSPC;
+    r = listener_start(&l->listener, s->loop, fd, server_on_accept);
+    if (r < 0)
+        return r;
+    l->server = s;
+    l->tls = tls ? tls_context_ref(tls) : NULL;
+    s->n_listeners++;
+    return 0;
 }
 
 void http_server_stop_accepting(struct http_server *s)
@@ -79,7 +90,8 @@ void http_server_stop_accepting(struct http_server *s)
     struct list *next;
 
     s->is_stopping = true;
-    listener_stop(&s->listener);
+    for (size_t i = 0; i < s->n_listeners; i++)
+        listener_stop(&s->listeners[i].listener);
     for (struct list *i = s->conns.next; i != &s->conns; i = next) {
         struct http_server_conn *c = CONTAINER_OF(i, struct http_server_conn, _link);
         next = i->next;

@@ -55,8 +55,6 @@ struct http_server_config {
     int64_t write_timeout_ns;
     /* Serves the program's own pages: its peers are not counted as clients. */
     bool is_internal;
-    /* Clients speak TLS; NULL: plain HTTP. The server keeps a reference. */
-    struct tls_context *tls;
     /* Renders the body of 400/408/431 answers. NULL: a JSON error. */
     int (*bad_body)(int status, const char *why, struct buf *out);
 };
@@ -94,8 +92,13 @@ int http_server_new(struct loop *l, const struct http_server_ops *ops,
 struct http_server *http_server_free(struct http_server *s);
 void *http_server_owner(const struct http_server *s);
 
-int http_server_listen(struct http_server *s,
-                       int fd) WARN_UNUSED;             /* shared fd; stays the caller's */
+/*
+ * Accepts on a listening descriptor that other loops may share; it stays the caller's. tls: what
+ * clients speak there (the server keeps a reference); NULL: plain HTTP. Up to HTTP_LISTENERS_MAX
+ * times, then -ENOSPC; -errno.
+ */
+enum { HTTP_LISTENERS_MAX = 16 };
+int http_server_listen(struct http_server *s, int fd, struct tls_context *tls) WARN_UNUSED;
 void http_server_stop_accepting(struct http_server *s); /* and answers with Connection: close */
 size_t http_server_n_conns(const struct http_server *s);
 

@@ -282,7 +282,7 @@ static void conn_on_next(struct task *t)
 
 /* --- birth --- */
 
-int server_conn_new(struct http_server *s, int fd)
+int server_conn_new(struct http_server *s, int fd, struct tls_context *tls)
 {
     struct http_server_conn *c = mem_zalloc(1, sizeof(*c));
 
@@ -299,9 +299,8 @@ int server_conn_new(struct http_server *s, int fd)
     s->n_conns++;
     server_conn_count(s, STAT_CONNS_ACCEPTED, 1);
     server_conn_count(s, STAT_CONNS_CLIENT_OPEN, 1);
-    c->_is_securing = s->config.tls != NULL;
-    if (sock_attach(&c->_sock, fd) < 0 ||
-        (c->_is_securing && sock_start_tls_server(&c->_sock, s->config.tls) < 0))
+    c->_is_securing = tls != NULL;
+    if (sock_attach(&c->_sock, fd) < 0 || (tls && sock_start_tls_server(&c->_sock, tls) < 0))
         server_conn_close(c, false);
     else
         server_conn_deadline(c, CONN_TIMER_IDLE,

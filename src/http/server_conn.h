@@ -25,12 +25,19 @@ enum conn_timer {
     CONN_TIMER_LINGER,
 };
 
+struct server_listener {
+    struct listener listener;
+    struct http_server *server;
+    struct tls_context *tls; /* NULL: plain HTTP */
+};
+
 struct http_server {
     struct loop *loop;
     const struct http_server_ops *ops;
     struct http_server_config config;
     void *owner;
-    struct listener listener;
+    struct server_listener listeners[HTTP_LISTENERS_MAX];
+    size_t n_listeners;
     bool is_stopping;
     size_t n_conns;
     struct list conns;
@@ -43,7 +50,7 @@ struct http_server {
 /* server_conn.c: life and end, and what takes too long. */
 
 /* Takes the descriptor in any case but -ENOMEM. */
-int server_conn_new(struct http_server *s, int fd) WARN_UNUSED;
+int server_conn_new(struct http_server *s, int fd, struct tls_context *tls) WARN_UNUSED;
 /* Its memory goes at the end of the turn. */
 void server_conn_close(struct http_server_conn *c, bool with_reset);
 /* Closes and frees at once; the handler of an open request is told -ECANCELED. */

@@ -33,6 +33,15 @@ struct tls_context {
     SSL_CTX *ssl_ctx;
 };
 
+/* What an SSL_CTX was made of never changes; so its number says whose certificates were checked
+ * when a session began. */
+static _Atomic uint64_t n_settings;
+
+static uint64_t settings_of(const SSL *ssl)
+{
+    return (uint64_t)(uintptr_t)SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+}
+
 /* --- files --- */
 
 /* OpenSSL says "no such file" in many ways; we look first. */
@@ -164,6 +173,7 @@ static int ssl_ctx_new(const struct tls_context *c, SSL_CTX **ret, struct err *r
         ERR_clear_error();
         return err_set(reterr, -ENOMEM, "out of memory");
     }
+    (void)SSL_CTX_set_app_data(x, (void *)(uintptr_t)atomic_fetch_add(&n_settings, 1));
     (void)SSL_CTX_set_min_proto_version(x, TLS1_2_VERSION);
     (void)SSL_CTX_set_options(x, SSL_OP_NO_RENEGOTIATION);
     /* Buffers of quiet connections are given back: 34 KiB each. */
@@ -328,7 +338,8 @@ SSL *tls_ssl_client(struct tls_peer *peer)
         return NULL;
     }
     SSL_set_connect_state(ssl);
-    if (peer->_session && SSL_set_session(ssl, peer->_session) != 1)
+    if (peer->_session && peer->_session_of == settings_of(ssl) &&
+        SSL_set_session(ssl, peer->_session) != 1)
         ERR_clear_error(); /* a whole handshake, then */
     return ssl;
 }
@@ -342,6 +353,14 @@ void tls_peer_init(struct tls_peer *p, struct tls_context *context, const char *
     p->_is_ip = addr_from_ip(span_cstr(name), 0, &a);
 }
 
+void tls_peer_set_context(struct tls_peer *p, struct tls_context *context)
+{
+    struct tls_context *old = p->_context;
+
+    p->_context = tls_context_ref(context);
+    tls_context_unref(old);
+}
+
 void tls_peer_done(struct tls_peer *p)
 {
     SSL_SESSION_free(p->_session);
@@ -349,11 +368,12 @@ void tls_peer_done(struct tls_peer *p)
     p->_context = tls_context_unref(p->_context);
 }
 
-bool tls_peer_remember(struct tls_peer *p, SSL_SESSION *session)
+bool tls_peer_remember(struct tls_peer *p, const SSL *ssl, SSL_SESSION *session)
 {
     if (SSL_SESSION_is_resumable(session) != 1)
         return false;
     SSL_SESSION_free(p->_session);
     p->_session = session;
+    p->_session_of = settings_of(ssl);
     return true;
 }

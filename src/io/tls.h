@@ -13,6 +13,7 @@
 #define IO_TLS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/attr.h"
 #include "base/err.h"
@@ -50,11 +51,14 @@ struct tls_peer {
     char _name[ADDR_HOST_MAX];
     bool _is_ip;
     struct ssl_session_st *_session; /* the latest one; the next handshake is shorter with it */
+    uint64_t _session_of;            /* the settings that it was made with */
 };
 
 /* name: DNS name or IP literal that the certificate must be for; a name is also sent (SNI). Takes a
  * reference. */
 void tls_peer_init(struct tls_peer *p, struct tls_context *context, const char *name);
+/* Handshakes from now on go by that context. */
+void tls_peer_set_context(struct tls_peer *p, struct tls_context *context);
 /* After the last socket that was started with it. Idempotent; a zeroed one is fine, too. */
 void tls_peer_done(struct tls_peer *p);
 

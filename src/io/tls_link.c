@@ -183,7 +183,7 @@ int tls_link_on_session(SSL *ssl, SSL_SESSION *session)
 {
     const struct tls_link *t = SSL_get_app_data(ssl);
 
-    return t && t->peer && tls_peer_remember(t->peer, session);
+    return t && t->peer && tls_peer_remember(t->peer, ssl, session);
 }
 
 /* --- what OpenSSL said --- */

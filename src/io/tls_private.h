@@ -14,7 +14,7 @@ SSL *tls_ssl_client(struct tls_peer *peer);
 SSL *tls_ssl_server(struct tls_context *context);
 
 /* A new session came on a connection; true: kept. */
-bool tls_peer_remember(struct tls_peer *p, SSL_SESSION *session);
+bool tls_peer_remember(struct tls_peer *p, const SSL *ssl, SSL_SESSION *session);
 
 /* tls_link.c: SSL_CTX_sess_set_new_cb. */
 int tls_link_on_session(SSL *ssl, SSL_SESSION *session);

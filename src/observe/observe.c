@@ -150,6 +150,7 @@ static void on_connected(struct tap *t, const struct tap_connected *c)
     r->t_connected = c->is_reused && mono_is_set(t_ready) ? t_ready : c->at;
     r->connect_dns_ns = c->is_reused ? -1 : c->dns_ns;
     r->connect_tcp_ns = c->is_reused ? -1 : c->tcp_ns;
+    r->connect_tls_ns = c->is_reused ? -1 : c->tls_ns;
 }
 
 static void on_sent(struct tap *t, mono_t at)

@@ -61,7 +61,7 @@ void reading_reset(struct tap *t)
     struct record *r = &t->rec;
     r->t_connected = r->t_sent = r->t_headers = r->t_first_byte = MONO_NONE;
     r->t_end_event = r->t_done = MONO_NONE;
-    r->connect_dns_ns = r->connect_tcp_ns = -1;
+    r->connect_dns_ns = r->connect_tcp_ns = r->connect_tls_ns = -1;
     r->upstream_status = 0;
     r->unobserved[0] = '\0';
     r->is_stream = t->is_stream_asked;

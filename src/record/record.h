@@ -160,7 +160,7 @@ struct record {
         t_first_byte, t_first_event, t_first_token, t_first_answer, t_last_token, t_end_event,
         t_done, t_delivered;
     enum stamp_source stamp_source;
-    int64_t connect_dns_ns, connect_tcp_ns; /* -1: reused or not done */
+    int64_t connect_dns_ns, connect_tcp_ns, connect_tls_ns; /* -1: reused or not done */
 
     int64_t engine_ns[ENGINE_STAGE_COUNT_]; /* -1: not told; the last one is derived */
 

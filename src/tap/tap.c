@@ -19,6 +19,8 @@ const char *tap_reason_name(enum tap_reason r)
         [TAP_REASON_REJECTED_TIMEOUT] = "rejected_timeout",
         [TAP_REASON_CONNECT_DNS] = "connect_dns",
         [TAP_REASON_CONNECT_REFUSED] = "connect_refused",
+        [TAP_REASON_CONNECT_PROXY] = "connect_proxy",
+        [TAP_REASON_CONNECT_TLS] = "connect_tls",
         [TAP_REASON_CONNECT_OTHER] = "connect_other",
         [TAP_REASON_BAD_RESPONSE] = "bad_response",
         [TAP_REASON_UPSTREAM_CUT] = "upstream_cut",

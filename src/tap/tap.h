@@ -48,6 +48,8 @@ enum tap_reason {
     TAP_REASON_REJECTED_TIMEOUT, /* it waited too long in the queue */
     TAP_REASON_CONNECT_DNS,
     TAP_REASON_CONNECT_REFUSED,
+    TAP_REASON_CONNECT_PROXY, /* the proxy makes no way to the upstream */
+    TAP_REASON_CONNECT_TLS,   /* no TLS with the upstream */
     TAP_REASON_CONNECT_OTHER,
     TAP_REASON_BAD_RESPONSE,
     TAP_REASON_UPSTREAM_CUT, /* lost before its head */
@@ -102,6 +104,7 @@ struct tap_connected {
     bool is_reused;
     int64_t dns_ns; /* -1: not done in this attempt */
     int64_t tcp_ns;
+    int64_t tls_ns;
 };
 
 struct tap_finish {

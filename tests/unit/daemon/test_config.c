@@ -368,8 +368,9 @@ static const struct mistake mistakes[] = {
     {"upstreams: [{name: 'a b', url: 'http://h'}]\n", 1, 20,
      "upstream name \"a b\" has other characters than letters, digits, . _ : -",
      "it becomes a metric label; for example vllm-1"},
-    {"upstreams: ftp://h\n", 1, 12, "upstream \"ftp://h\": does not begin with http://",
-     "write it as http://HOST:PORT, for example http://127.0.0.1:8000"},
+    {"upstreams: ftp://h\n", 1, 12, "upstream \"ftp://h\": does not begin with http://, https:// or unix:",
+     "write it as http://HOST:PORT, https://HOST:PORT or unix:/PATH, for example "
+     "http://127.0.0.1:8000"},
     {"upstreams: http://user:secret@h\n", 1, 12,
      "an upstream URL with credentials is not supported", "remove what is in front of the \"@\""},
     {"upstreams: http://localhost:8400/v1\n", 1, 12,

@@ -472,7 +472,7 @@ static inline int rig_gateway_open(void)
     int r = gateway_new(&deps, rig.config, &rig.gateway);
 
     if (r == 0)
-        assert_int_equal(gateway_listen(rig.gateway, rig.listen_fd), 0);
+        assert_int_equal(gateway_listen(rig.gateway, rig.listen_fd, NULL), 0);
     return r;
 }
 

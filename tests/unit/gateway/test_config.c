@@ -28,9 +28,19 @@ static void test_upstream_parse(void **state)
         {"http://127.0.0.1:1", "127.0.0.1", 1, "127.0.0.1:1", ""},
         {"http://[::1]", "::1", 80, "[::1]", ""},
         {"http://[::1]:65535/x", "::1", 65535, "[::1]:65535", "/x"},
+        {"https://h", "h", 443, "h", ""},
+        {"https://h:8443/base/v1", "h", 8443, "h:8443", "/base"},
+        {"https://[::1]", "::1", 443, "[::1]", ""},
+        {"unix:/run/s", "unix:/run/s", 80, "localhost", ""},
+        {"unix:/run/s:/base/v1/", "unix:/run/s", 80, "localhost", "/base"},
+        {"unix:/run/s:/", "unix:/run/s", 80, "localhost", ""},
         {"", NULL, 0, NULL, NULL},
         {"h:8000", NULL, 0, NULL, NULL},
-        {"https://h", NULL, 0, NULL, NULL},
+        {"https://", NULL, 0, NULL, NULL},
+        {"unix:", NULL, 0, NULL, NULL},
+        {"unix:run/s", NULL, 0, NULL, NULL},
+        {"unix:/run/s:/a b", NULL, 0, NULL, NULL},
+        {"ftp://h", NULL, 0, NULL, NULL},
         {"http://", NULL, 0, NULL, NULL},
         {"http:///x", NULL, 0, NULL, NULL},
         {"http://:80", NULL, 0, NULL, NULL},
@@ -73,7 +83,40 @@ static void test_upstream_parse(void **state)
         assert_string_equal(u.authority, table[i].authority);
         assert_string_equal(u.prefix, table[i].prefix);
         assert_int_equal(u.port, table[i].port);
+        assert_int_equal(u.is_tls, strncmp(table[i].url, "https:", 6) == 0);
     }
+}
+
+/* Credentials are never repeated. */
+static void test_no_secrets_in_errors(void **state)
+{
+    static const char *const urls[] = {"http://user:secret@h", "https://user:secret@h",
+                                       "user:secret@h", "http://h:x/user:secret@h"};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
+        struct gateway_upstream u;
+        struct err e = {0};
+
+        assert_int_equal(gateway_upstream_parse("n", urls[i], &u, &e), -EINVAL);
+        assert_null(strstr(e.text, "secret"));
+        assert_null(strstr(e.hint, "secret"));
+    }
+}
+
+static void test_proxy(void **state)
+{
+    struct proxy none = {.port = 0}, some = {.host = "p", .port = 3128};
+    struct gateway_upstream u;
+    (void)state;
+    assert_int_equal(gateway_upstream_parse("n", "http://h:81/base", &u, NULL), 0);
+    gateway_upstream_set_proxy(&u, &none);
+    assert_string_equal(u.prefix, "/base");
+    gateway_upstream_set_proxy(&u, &some);
+    assert_string_equal(u.prefix, "http://h:81/base");
+    assert_string_equal(u.proxy.host, "p");
+    assert_int_equal(gateway_upstream_parse("n", "https://h/base", &u, NULL), 0);
+    gateway_upstream_set_proxy(&u, &some); /* in a tunnel nothing changes */
+    assert_string_equal(u.prefix, "/base");
 }
 
 static void test_references(void **state)
@@ -107,9 +150,9 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_upstream_parse),
-        cmocka_unit_test(test_references),
-        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_upstream_parse), cmocka_unit_test(test_no_secrets_in_errors),
+        cmocka_unit_test(test_proxy),          cmocka_unit_test(test_references),
+        cmocka_unit_test(test_admission),      cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

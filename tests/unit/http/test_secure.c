@@ -602,15 +602,14 @@ static void test_server(void **state)
                                    .idle_timeout_ns = 5 * NS_PER_S,
                                    .body_timeout_ns = 5 * NS_PER_S,
                                    .max_conns = 8,
-                                   .max_queue_bytes = 1 << 20,
-                                   .tls = server_tls};
+                                   .max_queue_bytes = 1 << 20};
     struct http_server *s = NULL;
     int64_t n_failures = stat_sum(STAT_TLS_HANDSHAKE_FAILURES);
     SSL_CTX *x = SSL_CTX_new(TLS_client_method());
     struct peer p;
     (void)state;
     assert_int_equal(http_server_new(loop, &server_ops, &c, NULL, &s), 0);
-    assert_int_equal(http_server_listen(s, listen_fd), 0);
+    assert_int_equal(http_server_listen(s, listen_fd, server_tls), 0);
     peer_connect(&p, port);
     far_init(&far, x, false, p.fd);
     PUMP(loop, far_step(&far), far.is_ready);

@@ -238,7 +238,7 @@ static void server_open(void)
 {
     assert_int_equal(http_server_new(loop, &ops, &config, &config, &server), 0);
     assert_ptr_equal(http_server_owner(server), &config);
-    assert_int_equal(http_server_listen(server, listen_fd), 0);
+    assert_int_equal(http_server_listen(server, listen_fd, NULL), 0);
 }
 
 static int setup(void **state)
@@ -965,7 +965,7 @@ static int attempt(void *ctx)
     server = NULL;
     if (http_server_new(loop, &ops, &config, &config, &server) < 0)
         return -ENOMEM;
-    assert_int_equal(http_server_listen(server, listen_fd), 0);
+    assert_int_equal(http_server_listen(server, listen_fd, NULL), 0);
     peer_connect(&p, port);
     (void)peer_write(&p, span_of(fault_request, 20));
     TURNS(loop, (void)0, 2);

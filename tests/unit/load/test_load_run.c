@@ -181,7 +181,7 @@ static void stub_start(struct stub *s)
     assert_true(s->fd >= 0);
     assert_int_equal(loop_new(&s->loop), 0);
     assert_int_equal(http_server_new(s->loop, &ops, &config, s, &s->http), 0);
-    assert_int_equal(http_server_listen(s->http, s->fd), 0);
+    assert_int_equal(http_server_listen(s->http, s->fd, NULL), 0);
     assert_int_equal(pthread_create(&s->thread, NULL, stub_run, s), 0);
 }
 

@@ -218,7 +218,7 @@ static inline void path_attempt(struct path *p, int64_t sent)
                             .number = ++p->n_attempts,
                             .upstream = "up",
                             .upstream_index = p->upstream};
-    struct tap_connected c = {.at = us(sent - 10), .dns_ns = -1, .tcp_ns = 20000};
+    struct tap_connected c = {.at = us(sent - 10), .dns_ns = -1, .tcp_ns = 20000, .tls_ns = 30000};
     observe_tap.attempt(p->tap, &a);
     observe_tap.connected(p->tap, &c);
     observe_tap.sent(p->tap, us(sent));

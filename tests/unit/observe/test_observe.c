@@ -47,6 +47,7 @@ static void a_whole_stream(void **state)
     assert_int_equal(r->total_ns, 1540000);
     assert_int_equal(r->queue_ns, 5000);
     assert_int_equal(r->connect_tcp_ns, 20000);
+    assert_int_equal(r->connect_tls_ns, 30000);
     assert_int_equal(r->timing.tpot_status, TPOT_OK);
     assert_int_equal(r->timing.tpot_ns, 100000); /* 400 us over 4 steps */
     assert_int_equal(r->prompt_tokens, 7);
@@ -283,7 +284,8 @@ static void reused_connection_has_no_connect_stage(void **state)
     path_open(&p);
     path_request(&p, "openai-chat", "{\"model\":\"m\"}");
     struct tap_attempt a = {.at = us(120), .number = ++p.n_attempts};
-    struct tap_connected c = {.at = us(125), .is_reused = true, .dns_ns = -1, .tcp_ns = -1};
+    struct tap_connected c = {
+        .at = us(125), .is_reused = true, .dns_ns = -1, .tcp_ns = -1, .tls_ns = -1};
     observe_tap.attempt(p.tap, &a);
     observe_tap.connected(p.tap, &c);
     observe_tap.sent(p.tap, us(130));
