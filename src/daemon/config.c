@@ -11,6 +11,7 @@
 #include "daemon/config_docs.h"
 #include "daemon/config_items.h"
 #include "daemon/config_keys.h"
+#include "daemon/reach.h"
 
 static int load(const char *path, bool is_whole, struct config **ret, struct err_list *reterrs)
 {
@@ -84,18 +85,23 @@ static struct admission_limits limits_of(const struct config_upstream *u)
 int config_to_gateway(const struct config *c, struct gateway_config **ret, struct err *reterr)
 {
     struct gateway_config *g = gateway_config_new();
+    struct tls_context *shared = NULL;
+    int r = 0;
 
     if (!g)
         return err_set(reterr, -ENOMEM, "out of memory");
-    for (size_t i = 0; i < c->upstreams.n; i++) {
+    for (size_t i = 0; r == 0 && i < c->upstreams.n; i++) {
         const struct config_upstream *u = &c->upstreams.items[i];
-        int r = gateway_upstream_parse(u->name, u->url, &g->upstreams[i], reterr);
 
-        if (r < 0) {
-            gateway_config_unref(g);
-            return r;
-        }
+        r = gateway_upstream_parse(u->name, u->url, &g->upstreams[i], reterr);
+        if (r == 0)
+            r = reach_fill(u, &shared, &g->upstreams[i], reterr);
         g->upstreams[i].limits = limits_of(u);
+    }
+    tls_context_unref(shared);
+    if (r < 0) {
+        gateway_config_unref(g);
+        return r;
     }
     g->n_upstreams = c->upstreams.n;
     g->request_window_bytes = (size_t)c->request_window_bytes;

@@ -51,6 +51,10 @@ struct config_upstream {
     int64_t queue_timeout_ns;
     uint64_t batch_max_inflight, batch_max_tokens, batch_max_queue;
     int64_t batch_queue_timeout_ns;
+    char *tls_ca, *tls_cert, *tls_key; /* files; "": the system's trust, no certificate */
+    char *tls_server_name;             /* "": the URL's host */
+    bool tls_verify;
+    char *proxy; /* a URL, perhaps with credentials; "none"; "": the environment */
 };
 
 struct config_upstreams {
@@ -68,9 +72,10 @@ struct config {
     atomic_int _refs;
     uint64_t _keys_set; /* bit i: key i was told by file or command line */
 
-    struct config_texts listen; /* "ADDR:PORT" for clients */
-    char *admin_listen;         /* "ADDR:PORT" for metrics, health, API */
-    uint64_t workers;           /* resolved: at least 1 */
+    struct config_texts listen;     /* "ADDR:PORT" for clients */
+    char *listen_cert, *listen_key; /* files, for TLS on "listen"; "": plain HTTP */
+    char *admin_listen;             /* "ADDR:PORT" for metrics, health, API */
+    uint64_t workers;               /* resolved: at least 1 */
     struct config_upstreams upstreams;
     struct config_texts aliases; /* "NAME=MODEL" */
 
@@ -134,7 +139,8 @@ struct config *config_unref(struct config *c); /* NULL is allowed; returns NULL 
 /* Keys told by file or command line. */
 size_t config_n_set(const struct config *c);
 
-/* The gateway's part: *ret has one reference. -ENOMEM; -EINVAL cannot happen after a load. */
+/* The gateway's part: *ret has one reference. Reads certificates, and asks the environment for
+ * proxies. -ENOMEM, -EINVAL, -ENOENT and other errno. */
 int config_to_gateway(const struct config *c, struct gateway_config **ret,
                       struct err *reterr) WARN_UNUSED;
 

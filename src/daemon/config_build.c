@@ -246,6 +246,18 @@ static void check_admin(struct config_build *b)
     err_hint(e, "give one of them another port");
 }
 
+static void check_listen_tls(struct config_build *b)
+{
+    const struct config *c = b->config;
+    struct err *e;
+
+    if (c->listen_cert[0] != '\0' || c->listen_key[0] == '\0')
+        return;
+    e = error_at_field(b, offsetof(struct config, listen_key));
+    (void)err_set(e, -EINVAL, "\"listen_tls\" has a key and no cert");
+    err_hint(e, "name the certificate's file, too");
+}
+
 /* A gateway in front of itself answers nothing and looks busy. */
 static void check_upstream_is_other(struct config_build *b)
 {
@@ -296,8 +308,10 @@ int config_build_finish(struct config_build *b, bool is_whole, struct config **r
     if (b->result == 0) {
         size_t n_errs = b->errs->n;
 
-        if (is_whole && !b->is_cut)
+        if (is_whole && !b->is_cut) {
             check_required(b);
+            check_listen_tls(b);
+        }
         check_admin(b);
         check_upstream_is_other(b);
         err_list_sort(b->errs, n_errs);

@@ -27,7 +27,8 @@ const struct config_key config_keys[] = {
         .reload = CONFIG_RESTART,
         .offset = FIELD(listen),
         .example = "[\"127.0.0.1:8400\", \"[::1]:8400\"]",
-        .help = "Where clients connect: one address or a list. `:8400` means every IPv4 address.",
+        .help = "Where clients connect: one address or a list. `:8400` means every IPv4 address, "
+                "`unix:/PATH` is a Unix socket.",
     },
     {
         .path = "workers",
@@ -94,6 +95,28 @@ const struct config_key config_keys[] = {
         .example = "[\"gpt-4o=llama-3.1-70b\"]",
         .help = "Other names of models, as `NAME=MODEL`: a request for the first is routed, "
                 "measured and sent as one for the second.",
+    },
+    {
+        .path = "listen_tls.cert",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(listen_cert),
+        .example = "/etc/inferometer/tls.pem",
+        .help = "PEM file with the certificate, and those of its issuers behind it: clients then "
+                "speak TLS on every address of `listen` that is no Unix socket. Read again on "
+                "reload.",
+    },
+    {
+        .path = "listen_tls.key",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(listen_key),
+        .example = "/etc/inferometer/tls.key",
+        .help = "PEM file with its key, not encrypted; without one it is in the same file. Read "
+                "again on "
+                "reload.",
     },
     {
         .path = "admin.listen",

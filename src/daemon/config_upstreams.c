@@ -6,6 +6,7 @@
 #include "daemon/config_upstreams.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/mem.h"
 #include "daemon/config_values.h"
@@ -105,6 +106,59 @@ static const struct config_type type_url = {
     .done = text_clear,
 };
 
+/* --- proxies --- */
+
+static int proxy_set(const struct config_source *source, const struct config_key *key,
+                     const struct config_node *node, bool is_append, void *field)
+{
+    struct proxy parsed;
+    struct err parse_err = {0};
+    char **proxy = field;
+    char *text;
+    int r = config_values_take_text(source, key, node, URL_BYTES_MAX, &text);
+
+    (void)is_append;
+    if (r < 0)
+        return r;
+    if (text[0] != '\0' && strcmp(text, "none") != 0 &&
+        proxy_parse(span_cstr(text), "\"proxy\"", &parsed, &parse_err) < 0) {
+        mem_free(text);
+        *config_keys_error(source, node) = parse_err;
+        return -EINVAL;
+    }
+    mem_free(*proxy);
+    *proxy = text;
+    return 0;
+}
+
+/* Without its credentials: this is what "config show" prints. */
+static int proxy_format(const struct config_key *key, const void *field, struct buf *out)
+{
+    const char *text = *(char *const *)field;
+    const char *at = strrchr(text, '@');
+    char *shown;
+    int r;
+
+    if (!at)
+        return config_type_text.format(key, field, out);
+    shown = mem_alloc(URL_BYTES_MAX + sizeof("http://***"));
+    if (!shown)
+        return -ENOMEM;
+    (void)snprintf(shown, URL_BYTES_MAX + sizeof("http://***"), "http://***%s", at);
+    r = config_type_text.format(key, &shown, out);
+    mem_free(shown);
+    return r;
+}
+
+static const struct config_type type_proxy = {
+    .what = "a URL, or none",
+    .is_scalar = true,
+    .set = proxy_set,
+    .format = proxy_format,
+    .is_equal = text_is_equal,
+    .done = text_clear,
+};
+
 /* --- the table --- */
 
 #define FIELD(name) offsetof(struct config_upstream, name)
@@ -125,9 +179,12 @@ static const struct config_key keys[] = {
         .reload = CONFIG_RESTART,
         .offset = FIELD(url),
         .example = "http://HOST:PORT",
-        .help = "Where it is. A base path is put before the request's; `/v1` at its end may be "
-                "there or not. Another version there (`/api/paas/v4`) takes the place of the "
-                "client's `/v1`.",
+        .help =
+            "Where it is: `http://HOST:PORT`, `https://HOST:PORT`, or `unix:/PATH`, with a base "
+            "path behind a further `:`. A base path is put before the request's; `/v1` at its end "
+            "may be "
+            "there or not. Another version there (`/api/paas/v4`) takes the place of the "
+            "client's `/v1`.",
     },
     {
         .path = "models",
@@ -292,17 +349,78 @@ static const struct config_key keys[] = {
         .offset = FIELD(batch_queue_timeout_ns),
         .help = "How long a batch request may wait for its turn. 0: no limit.",
     },
+    {
+        .path = "tls.ca",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(tls_ca),
+        .example = "/etc/inferometer/ca.pem",
+        .help = "PEM file with the issuers of certificates that are trusted, instead of the "
+                "system's. These files are read again on reload.",
+    },
+    {
+        .path = "tls.cert",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(tls_cert),
+        .example = "/etc/inferometer/client.pem",
+        .help = "PEM file with our certificate, where the server wants one.",
+    },
+    {
+        .path = "tls.key",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(tls_key),
+        .example = "/etc/inferometer/client.key",
+        .help = "PEM file with its key, not encrypted. Without one it is in the same file.",
+    },
+    {
+        .path = "tls.server_name",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(tls_server_name),
+        .example = "engine.example.com",
+        .help = "Name or address that the server's certificate must be for. Without one: the "
+                "URL's host.",
+    },
+    {
+        .path = "tls.verify",
+        .type = &config_type_bool,
+        .def = "true",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(tls_verify),
+        .help = "Check the server's certificate. Without, whoever is on the way can read and "
+                "change everything.",
+    },
+    {
+        .path = "proxy",
+        .type = &type_proxy,
+        .def = "",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(proxy),
+        .example = "http://proxy.example.com:3128",
+        .help = "Forward proxy on the way to it, `http://USER:PASSWORD@HOST:PORT`, or `none`. "
+                "Without one the environment counts: `HTTPS_PROXY`, `http_proxy`, `ALL_PROXY`, "
+                "`NO_PROXY`.",
+    },
 };
 
 static int fill_name(struct config_upstream *u)
 {
     struct gateway_upstream parsed;
     int r = gateway_upstream_parse("", u->url, &parsed, NULL);
+    const char *text;
     char *name;
 
     if (r < 0)
         return r;
-    name = mem_strndup(parsed.authority, strnlen(parsed.authority, GATEWAY_NAME_MAX - 1));
+    /* Of a Unix socket: its file. */
+    text = strchr(parsed.host, '/') ? strrchr(parsed.host, '/') + 1 : parsed.authority;
+    name = mem_strndup(text, strnlen(text, GATEWAY_NAME_MAX - 1));
     if (!name)
         return -ENOMEM;
     mem_free(u->name);
@@ -310,9 +428,43 @@ static int fill_name(struct config_upstream *u)
     return 0;
 }
 
+/* What does not fit together; NULL: nothing. */
+static const char *clash_of(const struct config_upstream *u, const char **ret_hint)
+{
+    bool has_tls = u->tls_ca[0] || u->tls_cert[0] || u->tls_key[0] || u->tls_server_name[0];
+
+    if ((has_tls || !u->tls_verify) && strncmp(u->url, "https://", 8) != 0) {
+        *ret_hint = "write the URL with https://, or remove \"tls\"";
+        return "an upstream with \"tls\" whose URL is not https";
+    }
+    if (u->tls_key[0] && !u->tls_cert[0]) {
+        *ret_hint = "name the certificate's file, too";
+        return "an upstream with \"tls.key\" and without \"tls.cert\"";
+    }
+    if (u->tls_ca[0] && !u->tls_verify) {
+        *ret_hint = "remove one of them";
+        return "an upstream with \"tls.ca\" whose certificate is not checked";
+    }
+    if (u->proxy[0] && strcmp(u->proxy, "none") != 0 && strncmp(u->url, "unix:", 5) == 0) {
+        *ret_hint = "remove \"proxy\"";
+        return "an upstream on a Unix socket with a proxy";
+    }
+    return NULL;
+}
+
 static int finish(const struct config_source *source, const struct config_node *node, void *item)
 {
     struct config_upstream *u = item;
+    const char *hint;
+    const char *clash = clash_of(u, &hint);
+
+    if (clash) {
+        struct err *e = config_keys_error(source, node);
+
+        (void)err_set(e, -EINVAL, "%s", clash);
+        err_hint(e, "%s", hint);
+        return -EINVAL;
+    }
 
     if (u->key_file[0] != '\0' && u->key_env[0] != '\0') {
         struct err *e = config_keys_error(source, node);

@@ -40,6 +40,8 @@ struct daemon {
     struct upstreams upstreams;
     int listen_fds[LISTENERS_MAX];
     char listen_text[LISTENERS_MAX][ADDR_TEXT_MAX];
+    struct tls_context *tls;                       /* of clients; NULL: plain HTTP */
+    struct tls_context *listen_tls[LISTENERS_MAX]; /* the same, or NULL; borrowed */
     size_t n_listeners;
     struct worker **workers;
     size_t n_workers;
@@ -70,6 +72,15 @@ static int listen_error(int r, const char *text, const char *key, struct err *re
     return r;
 }
 
+static int tls_open(struct daemon *d, struct err *reterr)
+{
+    struct tls_server_config c = {.cert_file = d->config->listen_cert,
+                                  .key_file =
+                                      d->config->listen_key[0] ? d->config->listen_key : NULL};
+
+    return c.cert_file[0] == '\0' ? 0 : tls_server_new(&c, &d->tls, reterr);
+}
+
 static int listeners_open(struct daemon *d, struct err *reterr)
 {
     const struct config_texts *listen = &d->config->listen;
@@ -86,6 +97,7 @@ static int listeners_open(struct daemon *d, struct err *reterr)
         if (r < 0)
             return listen_error(r, listen->items[i], "listen", reterr);
         d->listen_fds[d->n_listeners] = r;
+        d->listen_tls[d->n_listeners] = addr_is_unix(&bound) ? NULL : d->tls;
         addr_format(&bound, d->listen_text[d->n_listeners++]);
         if (!addr_is_loopback(&bound))
             LOG_WARN("listening on %s: reachable from other machines, and there are no keys yet",
@@ -205,6 +217,7 @@ static int workers_start(struct daemon *d, struct err *reterr)
                                    .log = d->log,
                                    .hops = &d->hops,
                                    .listen_fds = d->listen_fds,
+                                   .listen_tls = d->listen_tls,
                                    .n_listen_fds = d->n_listeners};
     size_t n = (size_t)d->config->workers;
     int r = 0;
@@ -283,7 +296,9 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
     if (!d)
         return err_set(reterr, -ENOMEM, "out of memory");
     d->config = config_ref(config);
-    r = listeners_open(d, reterr);
+    r = tls_open(d, reterr);
+    if (r == 0)
+        r = listeners_open(d, reterr);
     if (r == 0)
         r = shared_open(d, reterr);
     if (r == 0)
@@ -319,6 +334,7 @@ struct daemon *daemon_stop(struct daemon *d)
     routes_unref(d->routes);
     for (size_t i = 0; i < d->n_listeners; i++)
         listener_end(d->listen_fds[i], atomic_load(&d->is_draining));
+    tls_context_unref(d->tls);
     config_unref(d->config);
     mem_free(d);
     return NULL;
@@ -354,6 +370,8 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
         r = config_to_gateway(config, &gateway, reterr);
     if (r == 0)
         r = routing_build(config, &routes, reterr);
+    if (r == 0 && d->tls)
+        r = tls_context_reload(d->tls, reterr);
     if (r == 0) {
         r = metrics_set_bounds(d->metrics, config->bounds.items, config->bounds.n);
         if (r < 0)

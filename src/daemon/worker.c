@@ -87,7 +87,7 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
                                  .breakers = shared->breakers};
     r = gateway_new(&deps, shared->gateway_config, &w->gateway);
     for (size_t i = 0; r == 0 && i < shared->n_listen_fds; i++)
-        r = gateway_listen(w->gateway, shared->listen_fds[i], NULL);
+        r = gateway_listen(w->gateway, shared->listen_fds[i], shared->listen_tls[i]);
     if (r < 0)
         goto fail;
     loop_timer_start(w->loop, &w->look, LOOK_EVERY_NS);

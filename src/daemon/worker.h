@@ -42,6 +42,7 @@ struct worker_shared {
     struct jsonlog *log; /* NULL: none */
     struct hops *hops;
     const int *listen_fds;
+    struct tls_context *const *listen_tls; /* for each; NULL: plain HTTP */
     size_t n_listen_fds;
 };
 

@@ -18,12 +18,15 @@ static bool host_port_split(struct span s, struct span *ret_host, uint16_t *port
     struct span text;
     uint64_t n;
 
+    if (s.n == 0 || s.n > ADDR_HOST_MAX + sizeof("[]:65535"))
+        return false;
     if (span_starts_with(s, SPAN("["))) {
-        size_t close = span_find_char(s, ']');
-        if (close == s.n)
+        struct span inner = span_from(s, 1);
+        size_t close = span_find_char(inner, ']');
+        if (close == inner.n)
             return false;
-        *ret_host = span_of(s.p + 1, close - 1);
-        text = span_from(s, close + 1);
+        *ret_host = span_of(inner.p, close);
+        text = span_from(inner, close + 1);
     } else {
         size_t colon = span_find_char(s, ':');
         if (span_find_char(span_from(s, colon + 1), ':') < span_from(s, colon + 1).n)
@@ -106,7 +109,7 @@ int proxy_parse(struct span url, const char *what, struct proxy *ret, struct err
         return refuse(what, "proxies are spoken to in plain HTTP, no other scheme", reterr);
     if (scheme < url.n)
         url = span_from(url, scheme + 3);
-    if (span_ends_with(url, SPAN("/")))
+    if (url.n > 0 && url.p[url.n - 1] == '/')
         url.n--;
     at = url.n; /* the last one: passwords may have others */
     while (at > 0 && url.p[at - 1] != '@')

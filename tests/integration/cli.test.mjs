@@ -33,7 +33,7 @@ const wrong = [
   { args: ['serve'], code: 2, err: /missing key "upstreams"[^]*--upstream URL/ },
   { args: ['serve', '--bogus'], code: 2, err: /unknown flag "--bogus"/ },
   { args: ['serve', '--upstreem', 'x'], code: 2, err: /did you mean --upstream/ },
-  { args: ['serve', '--upstream', 'https://x'], code: 2, err: /https/ },
+  { args: ['serve', '--upstream', 'ftp://x'], code: 2, err: /https:/ },
   { args: ['serve', '--upstream', 'http://x', '--listen', 'here'], code: 2, err: /ADDR:PORT/ },
   { args: ['serve', '--upstream', 'http://x', '--set', 'timeouts.idel=1s'], code: 2,
     err: /unknown key "timeouts\.idel"[^]*did you mean "idle"/ },

@@ -100,6 +100,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "  - name: vllm\n"
                                "    url: http://gpu-1:8000/base/v1/\n"
                                "aliases: [a=b]\n"
+                               "listen_tls: {cert: c.pem, key: k.pem}\n"
                                "admin: {listen: \":9\"}\n"
                                "usage: {inject: false}\n"
                                "timeline: {every: 7}\n"
@@ -232,7 +233,8 @@ static const struct mistake mistakes[] = {
      "write \"timeouts:\" and, indented on the next line, \"connect:\""},
     {UPSTREAM "dns: {zzzzz: 1}\n", 2, 7, "unknown key \"zzzzz\" in \"dns\"", "known here: ttl"},
     {UPSTREAM "<<: 1\n", 2, 1, "unknown key \"<<\"",
-     "known here: listen, workers, data_dir, drain_timeout, models, upstreams, aliases, admin, "
+     "known here: listen, workers, data_dir, drain_timeout, models, upstreams, aliases, "
+     "listen_tls, admin, "
      "usage, "
      "timeline, "
      "limits, timeouts, retry, watchdog, runaway, dns, metrics, log"},
@@ -243,7 +245,8 @@ static const struct mistake mistakes[] = {
     {UPSTREAM "? [a, b]\n: 1\n", 2, 3, "a key has to be a text, not a list or mapping",
      "put texts that begin with [ or { in quotes"},
     {UPSTREAM "\"a\\0b\": 1\n", 2, 1, "unknown key \"a?b\"",
-     "known here: listen, workers, data_dir, drain_timeout, models, upstreams, aliases, admin, "
+     "known here: listen, workers, data_dir, drain_timeout, models, upstreams, aliases, "
+     "listen_tls, admin, "
      "usage, "
      "timeline, "
      "limits, timeouts, retry, watchdog, runaway, dns, metrics, log"},
@@ -360,7 +363,7 @@ static const struct mistake mistakes[] = {
      "unknown key \"zzzzzz\" of an upstream",
      "known here: name, url, models, weight, priority, version, key_file, key_env, key_header, "
      "max_inflight, max_tokens_inflight, max_queue, queue_timeout, batch_max_inflight, "
-     "batch_max_tokens_inflight"},
+     "batch_max_tokens_inflight, tls, proxy"},
     {"upstreams: [{url: 'http://h', max_inflight: -1}]\n", 1, 45,
      "\"max_inflight\": \"-1\" is not a whole number", "allowed: 0 to 1000000, or none"},
     {"upstreams: [{url: 'http://h', queue_timeout: 2h}]\n", 1, 46,
@@ -368,7 +371,22 @@ static const struct mistake mistakes[] = {
     {"upstreams: [{name: 'a b', url: 'http://h'}]\n", 1, 20,
      "upstream name \"a b\" has other characters than letters, digits, . _ : -",
      "it becomes a metric label; for example vllm-1"},
-    {"upstreams: ftp://h\n", 1, 12, "upstream \"ftp://h\": does not begin with http://, https:// or unix:",
+    {"upstreams: [{url: 'http://h', tls: {ca: x}}]\n", 1, 13,
+     "an upstream with \"tls\" whose URL is not https",
+     "write the URL with https://, or remove \"tls\""},
+    {"upstreams: [{url: 'https://h', tls: {key: x}}]\n", 1, 13,
+     "an upstream with \"tls.key\" and without \"tls.cert\"", "name the certificate's file, too"},
+    {"upstreams: [{url: 'https://h', tls: {ca: x, verify: false}}]\n", 1, 13,
+     "an upstream with \"tls.ca\" whose certificate is not checked", "remove one of them"},
+    {"upstreams: [{url: 'unix:/s', proxy: 'http://p'}]\n", 1, 13,
+     "an upstream on a Unix socket with a proxy", "remove \"proxy\""},
+    {"upstreams: [{url: 'https://h', proxy: 'socks5://user:secret@p'}]\n", 1, 39,
+     "\"proxy\": proxies are spoken to in plain HTTP, no other scheme",
+     "write the proxy as http://HOST:PORT or http://USER:PASSWORD@HOST:PORT"},
+    {UPSTREAM "listen_tls: {key: k.pem}\n", 2, 19, "\"listen_tls\" has a key and no cert",
+     "name the certificate's file, too"},
+    {"upstreams: ftp://h\n", 1, 12,
+     "upstream \"ftp://h\": does not begin with http://, https:// or unix:",
      "write it as http://HOST:PORT, https://HOST:PORT or unix:/PATH, for example "
      "http://127.0.0.1:8000"},
     {"upstreams: http://user:secret@h\n", 1, 12,
@@ -606,6 +624,85 @@ static void test_partial(void **state)
     err_list_init(&errs);
     assert_int_equal(config_load_partial("/dev/null", &c, &errs), 0);
     assert_int_equal(c->upstreams.n, 0);
+    config_unref(c);
+}
+
+/* What "config show" prints has no credentials. */
+static void test_proxy_is_masked(void **state)
+{
+    struct config *c = must_load("upstreams: [{url: 'https://h', proxy: "
+                                 "'http://user:secret@p:3128'}]\n");
+    struct gateway_config *g = NULL;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 64 * KIB);
+    assert_int_equal(config_to_yaml(c, &out), 0);
+    assert_true(span_find(buf_span(&out), SPAN("secret")) == buf_len(&out));
+    assert_true(span_find(buf_span(&out), SPAN("http://***@p:3128")) < buf_len(&out));
+    buf_done(&out);
+    assert_int_equal(config_to_gateway(c, &g, NULL), 0);
+    assert_string_equal(g->upstreams[0].proxy.host, "p");
+    assert_string_equal(g->upstreams[0].proxy.authorization, "Basic dXNlcjpzZWNyZXQ=");
+    assert_true(g->upstreams[0].is_tls && g->upstreams[0].tls);
+    gateway_config_unref(g);
+    config_unref(c);
+}
+
+/* The environment names a proxy unless the key does. */
+static void test_proxy_of_environment(void **state)
+{
+    static const struct {
+        const char *upstream, *proxy;
+    } rows[] = {
+        {"{url: 'https://h'}", "e"},
+        {"{url: 'https://h', proxy: none}", ""},
+        {"{url: 'https://h', proxy: 'http://p'}", "p"},
+        {"{url: 'https://127.0.0.1'}", ""},
+        {"{url: 'https://127.0.0.1', proxy: 'http://p'}", "p"},
+        {"{url: 'unix:/s'}", ""},
+        {"{url: 'http://h'}", ""},
+    };
+
+    (void)state;
+    assert_int_equal(setenv("https_proxy", "http://e:1", 1), 0);
+    assert_int_equal(unsetenv("http_proxy"), 0);
+    assert_int_equal(unsetenv("no_proxy") | unsetenv("NO_PROXY"), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct gateway_config *g = NULL;
+        struct config *c;
+        char text[128];
+
+        (void)snprintf(text, sizeof(text), "upstreams: [%s]\n", rows[i].upstream);
+        c = must_load(text);
+        assert_int_equal(config_to_gateway(c, &g, NULL), 0);
+        assert_string_equal(g->upstreams[0].proxy.host, rows[i].proxy);
+        gateway_config_unref(g);
+        config_unref(c);
+    }
+    assert_int_equal(setenv("https_proxy", "socks5://user:secret@e", 1), 0);
+    {
+        struct gateway_config *g = NULL;
+        struct config *c = must_load("upstreams: https://h\n");
+        struct err e = {0};
+
+        assert_int_equal(config_to_gateway(c, &g, &e), -EINVAL);
+        assert_non_null(strstr(e.text, "https_proxy"));
+        assert_null(strstr(e.text, "secret"));
+        config_unref(c);
+    }
+    assert_int_equal(unsetenv("https_proxy"), 0);
+}
+
+static void test_tls_files(void **state)
+{
+    struct gateway_config *g = NULL;
+    struct config *c = must_load("upstreams: [{url: 'https://h', tls: {ca: /nowhere/ca.pem}}]\n");
+    struct err e = {0};
+
+    (void)state;
+    assert_int_equal(config_to_gateway(c, &g, &e), -ENOENT);
+    assert_non_null(strstr(e.text, "/nowhere/ca.pem"));
     config_unref(c);
 }
 
@@ -899,6 +996,9 @@ int main(void)
         cmocka_unit_test(test_shown_texts),
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_partial),
+        cmocka_unit_test(test_proxy_is_masked),
+        cmocka_unit_test(test_proxy_of_environment),
+        cmocka_unit_test(test_tls_files),
         cmocka_unit_test(test_diff),
         cmocka_unit_test(test_refs),
         cmocka_unit_test(test_show),

@@ -152,7 +152,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_upstream_parse), cmocka_unit_test(test_no_secrets_in_errors),
         cmocka_unit_test(test_proxy),          cmocka_unit_test(test_references),
-        cmocka_unit_test(test_admission),      cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
