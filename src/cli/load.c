@@ -22,6 +22,8 @@ struct options {
     struct trace rows;
     char trace_path[1024];
     double rate_per_s; /* 0: not given */
+    char ca_path[1024];
+    bool is_insecure;
     bool has_url;
     bool is_json;
     bool is_help;
@@ -36,7 +38,10 @@ static void help_print(void)
         "from\n"
         "there; with --concurrency, a request starts when another one ended.\n\n"
         "what to send:\n"
-        "  --url URL              http://HOST:PORT/v1/chat/completions (or /v1/completions)\n"
+        "  --url URL              http://HOST:PORT/v1/chat/completions (or /v1/completions);\n"
+        "                         https://..., or unix:/SOCKET:/v1/chat/completions\n"
+        "  --ca FILE              trust these issuers of certificates (PEM), not the system's\n"
+        "  --insecure             do not check the server's certificate\n"
         "  --model NAME           (default simulated)\n"
         "  --prompt-tokens N      size of the prompts, 4 bytes a token (default 256)\n"
         "  --max-tokens N         asked for (default 128)\n"
@@ -151,7 +156,7 @@ static int unknown_flag(const struct flag *f, struct err *reterr)
         "url",      "model",    "prompt-tokens", "max-tokens",    "stream",      "no-stream",
         "no-usage", "header",   "rate",          "arrivals",      "concurrency", "trace",
         "speed",    "duration", "requests",      "timeout",       "seed",        "slo",
-        "json",     "live",     "help",          "session-every",
+        "json",     "live",     "help",          "session-every", "ca",          "insecure",
     };
     struct suggest s;
 
@@ -175,6 +180,8 @@ static bool bare_flag_apply(const struct flag *f, struct options *o)
         o->is_help = true;
     else if (flag_is(f, "json"))
         o->is_json = true;
+    else if (flag_is(f, "insecure"))
+        o->is_insecure = true;
     else if (flag_is(f, "live"))
         c->is_live = true;
     else if (flag_is(f, "no-usage"))
@@ -203,6 +210,8 @@ static int flag_apply(struct flag *f, struct options *o, struct err *reterr)
         return arrivals_apply(f, o, reterr);
     if (flag_is(f, "model"))
         return text_apply(f, c->model, sizeof(c->model), reterr);
+    if (flag_is(f, "ca"))
+        return text_apply(f, o->ca_path, sizeof(o->ca_path), reterr);
     if (flag_is(f, "trace"))
         return text_apply(f, o->trace_path, sizeof(o->trace_path), reterr);
     if (flag_is(f, "prompt-tokens"))
@@ -326,6 +335,14 @@ static int run_and_report(const struct options *o)
     return status;
 }
 
+static int tls_open(struct options *o, struct err *reterr)
+{
+    struct tls_client_config c = {.ca_file = o->ca_path[0] != '\0' ? o->ca_path : NULL,
+                                  .is_unverified = o->is_insecure};
+
+    return o->config.is_tls ? tls_client_new(&c, &o->config.tls, reterr) : 0;
+}
+
 int load_main(int argc, char **argv)
 {
     struct options o = {
@@ -347,7 +364,8 @@ int load_main(int argc, char **argv)
         return 0;
     }
     nofile_raise();
-    status = run_and_report(&o);
+    status = tls_open(&o, &e) < 0 ? flag_complain("load", &e) : run_and_report(&o);
+    tls_context_unref(o.config.tls);
     trace_done(&o.rows);
     return status;
 }

@@ -15,10 +15,13 @@
 #include "cli/signals.h"
 #include "sim/sim_server.h"
 
+enum { OPTION_PATH_MAX = 1024 };
+
 struct options {
     struct sim_config config;
     struct play *play;
     char play_dir[PLAY_NAME_MAX * 4];
+    char tls_cert[OPTION_PATH_MAX], tls_key[OPTION_PATH_MAX];
     bool is_help;
 };
 
@@ -76,7 +79,9 @@ static const char help_head[] =
     "  GET  /sim/truth?id=X-REQUEST-ID (or ?last=N)   what was sent, and when "
     "(CLOCK_MONOTONIC)\n\n"
     "server and model:\n"
-    "  --listen ADDR:PORT           where (default 127.0.0.1:0, any free port)\n"
+    "  --listen ADDR:PORT           where (default 127.0.0.1:0, any free port); or unix:/PATH\n"
+    "  --tls-cert FILE, --tls-key FILE\n"
+    "                               speak TLS with this certificate and key (PEM)\n"
     "  --workers N                  threads (default 1)\n"
     "  --model NAME                 name told by /v1/models (default simulated)\n"
     "  --play FILE                  answer every POST with this body (.sse, .ndjson, .json),\n"
@@ -158,6 +163,8 @@ static int unknown_flag(const struct flag *f, struct err *reterr)
 
     suggest_init(&s, f->name);
     suggest_offer(&s, SPAN("listen"));
+    suggest_offer(&s, SPAN("tls-cert"));
+    suggest_offer(&s, SPAN("tls-key"));
     suggest_offer(&s, SPAN("workers"));
     suggest_offer(&s, SPAN("model"));
     suggest_offer(&s, SPAN("play"));
@@ -233,6 +240,19 @@ static int play_apply(struct flag *f, struct options *o, struct err *reterr)
     return r;
 }
 
+static int tls_path_apply(struct flag *f, char *dst, struct err *reterr)
+{
+    struct span value;
+    int r = flag_value(f, NULL, &value, reterr);
+
+    if (r == 0 && value.n >= OPTION_PATH_MAX)
+        r = err_set(reterr, -EINVAL, "--%.*s: a path has at most %d bytes here", SPAN_ARG(f->name),
+                    OPTION_PATH_MAX - 1);
+    if (r == 0)
+        (void)span_copy(value, dst, OPTION_PATH_MAX);
+    return r;
+}
+
 static int flag_apply(struct flag *f, struct options *o, struct err *reterr)
 {
     struct span value;
@@ -253,6 +273,10 @@ static int flag_apply(struct flag *f, struct options *o, struct err *reterr)
             o->config.n_workers = (int)n;
         return r;
     }
+    if (flag_is(f, "tls-cert"))
+        return tls_path_apply(f, o->tls_cert, reterr);
+    if (flag_is(f, "tls-key"))
+        return tls_path_apply(f, o->tls_key, reterr);
     if (flag_is(f, "model"))
         return model_name_apply(f, o, reterr);
     if (flag_is(f, "play") || flag_is(f, "play-dir"))
@@ -275,6 +299,20 @@ static int options_parse(int argc, char **argv, struct options *ret, struct err 
             return r;
     }
     return r;
+}
+
+static int tls_open(struct options *o, struct err *reterr)
+{
+    struct tls_server_config c = {.cert_file = o->tls_cert,
+                                  .key_file = o->tls_key[0] != '\0' ? o->tls_key : NULL};
+
+    if (o->tls_cert[0] != '\0')
+        return tls_server_new(&c, &o->config.tls, reterr);
+    if (o->tls_key[0] == '\0')
+        return 0;
+    (void)err_set(reterr, -EINVAL, "--tls-key without --tls-cert");
+    err_hint(reterr, "name the certificate's file, too");
+    return -EINVAL;
 }
 
 /* --- main --- */
@@ -311,6 +349,8 @@ int sim_main(int argc, char **argv)
     r = addr_parse(SPAN("127.0.0.1:0"), &o.config.listen, &e);
     if (r == 0)
         r = options_parse(argc, argv, &o, &e);
+    if (r == 0 && !o.is_help)
+        r = tls_open(&o, &e);
     if (r < 0)
         r = flag_complain("sim", &e);
     else if (o.is_help)
@@ -318,5 +358,6 @@ int sim_main(int argc, char **argv)
     else
         r = sim_run(&o.config);
     o.play = play_free(o.play);
+    o.config.tls = tls_context_unref(o.config.tls);
     return r;
 }

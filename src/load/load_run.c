@@ -51,7 +51,7 @@ static int url_bad(struct err *reterr, struct span url, const char *what)
 static int url_authority(struct load_config *c, struct span authority)
 {
     struct span host = authority, port = {0};
-    uint64_t n = 80;
+    uint64_t n = c->is_tls ? 443 : 80;
 
     if (span_starts_with(authority, SPAN("["))) {
         size_t end = span_find_char(authority, ']');
@@ -75,25 +75,46 @@ static int url_authority(struct load_config *c, struct span authority)
     return 0;
 }
 
+/* "HOST:PORT/PATH" or "/SOCKET:/PATH", by the scheme before it; the path is left in *rest. */
+static const char *url_server(struct load_config *c, struct span *rest)
+{
+    struct span server;
+    struct addr a;
+
+    c->port = 0;
+    c->is_tls = span_starts_with(*rest, SPAN("https://"));
+    if (span_starts_with(*rest, SPAN("unix:/"))) {
+        size_t n = strlen("unix:");
+        n += span_find(span_from(*rest, n), SPAN(":/"));
+        server = span_of(rest->p, n < rest->n ? n : rest->n);
+        *rest = span_from(*rest, n + 1);
+        if (!addr_from_unix(server, &a))
+            return "the path of the socket is too long";
+        (void)span_copy(server, c->host, sizeof(c->host));
+        return NULL;
+    }
+    if (!c->is_tls && !span_starts_with(*rest, SPAN("http://")))
+        return "it must begin with http://, https:// or unix:/";
+    *rest = span_from(*rest, c->is_tls ? strlen("https://") : strlen("http://"));
+    server = span_of(rest->p, span_find_char(*rest, '/'));
+    *rest = span_from(*rest, server.n);
+    return url_authority(c, server) < 0 ? "host or port are not usable" : NULL;
+}
+
 int load_config_url(struct load_config *c, struct span url, struct err *reterr)
 {
-    struct span rest, authority;
+    struct span rest = url;
     const struct dialect *d;
+    const char *wrong;
 
-    if (span_starts_with(url, SPAN("https://")))
-        return url_bad(reterr, url, "https is not spoken here, measure behind the TLS end point");
-    if (!span_starts_with(url, SPAN("http://")))
-        return url_bad(reterr, url, "it must begin with http://");
     if (url.n >= sizeof(c->url))
         return url_bad(reterr, url, "it is too long");
     for (size_t i = 0; i < url.n; i++)
         if (url.p[i] <= ' ' || url.p[i] > '~')
             return url_bad(reterr, url, "a character in it is not allowed in a URL");
-    rest = span_from(url, 7);
-    authority = span_of(rest.p, span_find_char(rest, '/'));
-    rest = span_from(rest, authority.n);
-    if (url_authority(c, authority) < 0)
-        return url_bad(reterr, url, "host or port are not usable");
+    wrong = url_server(c, &rest);
+    if (wrong)
+        return url_bad(reterr, url, wrong);
     d = dialect_endpoint(SPAN("POST"), rest)->dialect;
     if (!d || !d->is_generating || d->framing != FRAMING_SSE)
         return url_bad(reterr, url, "its path must end in /chat/completions or /completions");
@@ -190,11 +211,15 @@ static int64_t largest_prompt(const struct load_config *c)
 static int fields_render(struct load_run *r)
 {
     const struct load_config *c = &r->config;
-    bool is_v6 = span_find_char(span_cstr(c->host), ':') < strlen(c->host);
-    int result = buf_printf(&r->fields,
-                            "Host: %s%s%s:%u\r\nUser-Agent: inferometer-load\r\n"
-                            "Content-Type: application/json\r\n",
-                            is_v6 ? "[" : "", c->host, is_v6 ? "]" : "", (unsigned)c->port);
+    bool is_unix = strchr(c->host, '/') != NULL;
+    bool is_v6 = !is_unix && strchr(c->host, ':') != NULL;
+    int result = is_unix ? buf_append(&r->fields, SPAN("Host: localhost"))
+                         : buf_printf(&r->fields, "Host: %s%s%s:%u", is_v6 ? "[" : "", c->host,
+                                      is_v6 ? "]" : "", (unsigned)c->port);
+
+    if (result == 0)
+        result = buf_append(&r->fields, SPAN("\r\nUser-Agent: inferometer-load\r\n"
+                                             "Content-Type: application/json\r\n"));
 
     if (result == 0)
         result = buf_append(&r->fields, span_cstr(c->fields));
@@ -210,12 +235,13 @@ static int pool_make(struct load_run *r)
         .dns_ttl_ns = 30 * NS_PER_S,
         .max_idle = 100000,
         .max_queue_bytes = LIMIT_REQUEST_BODY_BYTES,
+        .tls = r->config.tls,
     };
     struct addr literal;
     int result;
 
     (void)span_copy(span_cstr(r->config.host), config.host, sizeof(config.host));
-    if (!addr_from_ip(span_cstr(config.host), config.port, &literal)) {
+    if (!addr_from_literal(span_cstr(config.host), config.port, &literal)) {
         result = resolver_new(&r->resolver);
         if (result < 0)
             return result;

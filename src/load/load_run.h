@@ -19,6 +19,7 @@
 #include "base/err.h"
 #include "dialect/dialect.h"
 #include "io/addr.h"
+#include "io/tls.h"
 #include "load/load_report.h"
 #include "load/schedule.h"
 #include "load/tally.h"
@@ -26,9 +27,11 @@
 enum { LOAD_URL_MAX = 1024, LOAD_FIELDS_MAX = 16 * 1024 };
 
 struct load_config {
-    char url[LOAD_URL_MAX]; /* as given, for the report */
-    char host[ADDR_HOST_MAX];
+    char url[LOAD_URL_MAX];   /* as given, for the report */
+    char host[ADDR_HOST_MAX]; /* name, IP literal without brackets, or "unix:/path" */
     uint16_t port;
+    bool is_tls;
+    struct tls_context *tls;   /* is_tls: how; borrowed */
     char target[LOAD_URL_MAX]; /* path and query */
     const struct dialect *dialect;
     char model[DIALECT_MODEL_MAX];
@@ -45,7 +48,8 @@ struct load_config {
     bool is_live; /* a line a second on standard error */
 };
 
-/* Takes a URL of the form http://HOST[:PORT]/PATH apart and finds its dialect. -EINVAL. */
+/* Takes a URL of the form http://HOST[:PORT]/PATH, https://... or unix:/SOCKET:/PATH apart and
+ * finds its dialect. -EINVAL. */
 int load_config_url(struct load_config *c, struct span url, struct err *reterr) WARN_UNUSED;
 
 /* Adds a header line "Name: value". -EINVAL. */

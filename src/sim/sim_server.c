@@ -479,7 +479,7 @@ static int worker_init(struct worker *w, struct sim_server *s, int i)
     if (r == 0)
         r = http_server_new(w->engine.loop, &ops, &config, w, &w->http);
     if (r == 0)
-        r = http_server_listen(w->http, s->fd, NULL);
+        r = http_server_listen(w->http, s->fd, s->config.tls);
     if (r == 0)
         r = -pthread_create(&w->thread, NULL, worker_run, w);
     w->is_running = r == 0;

@@ -17,6 +17,7 @@
 #include "base/attr.h"
 #include "base/err.h"
 #include "io/addr.h"
+#include "io/tls.h"
 #include "sim/ask.h"
 #include "sim/model.h"
 #include "sim/play.h"
@@ -26,7 +27,8 @@ enum { SIM_WORKERS_MAX = 64 };
 
 struct sim_config {
     struct addr listen;
-    int n_workers; /* 1 .. SIM_WORKERS_MAX */
+    struct tls_context *tls; /* clients speak it; NULL: plain HTTP. Borrowed */
+    int n_workers;           /* 1 .. SIM_WORKERS_MAX */
     struct model_config model;
     struct switches defaults;
     char model_name[ASK_MODEL_MAX]; /* told by /v1/models; every name is served */
