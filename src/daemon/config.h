@@ -78,6 +78,7 @@ struct config {
     uint64_t workers;               /* resolved: at least 1 */
     struct config_upstreams upstreams;
     struct config_texts aliases; /* "NAME=MODEL" */
+    int64_t models_refresh_ns;   /* how often upstreams are asked for theirs; 0: never */
 
     uint64_t request_window_bytes;
     uint64_t max_body_bytes;

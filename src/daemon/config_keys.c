@@ -97,6 +97,17 @@ const struct config_key config_keys[] = {
                 "measured and sent as one for the second.",
     },
     {
+        .path = "models_refresh",
+        .type = &config_type_duration,
+        .def = "60s",
+        .min = 0,
+        .max = 24 * HOUR,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(models_refresh_ns),
+        .help = "How often upstreams without `models` are asked for theirs (`GET /v1/models`), "
+                "where there are several. 0: never.",
+    },
+    {
         .path = "listen_tls.cert",
         .type = &config_type_text,
         .def = "",

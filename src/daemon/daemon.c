@@ -6,6 +6,7 @@
 #include "daemon/daemon.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 #include "base/mem.h"
 #include "base/stat.h"
 #include "daemon/admin.h"
+#include "daemon/discovery.h"
 #include "daemon/routing.h"
 #include "daemon/upstreams.h"
 #include "daemon/watchdog.h"
@@ -30,6 +32,9 @@ struct daemon {
     struct config *config;
     struct gateway_config *gateway_config;
     struct routes *routes;
+    struct routing_listed listed[GATEWAY_UPSTREAMS_MAX];
+    struct discovery *discovery; /* NULL: nobody is asked */
+    pthread_mutex_t lock;        /* config, gateway_config, routes, listed: discovery's thread */
     size_t n_upstreams;
     struct metrics *metrics;
     struct recent *recent;
@@ -171,7 +176,7 @@ static int shared_open(struct daemon *d, struct err *reterr)
     int r = config_to_gateway(d->config, &d->gateway_config, reterr);
 
     if (r == 0)
-        r = routing_build(d->config, &d->routes, reterr);
+        r = routing_build(d->config, d->listed, &d->routes, reterr);
     if (r == 0)
         r = metrics_open(d, reterr);
     if (r < 0)
@@ -286,6 +291,75 @@ static int admin_open(struct daemon *d, struct err *reterr)
     return r < 0 ? listen_error(r, d->config->admin_listen, "admin", reterr) : 0;
 }
 
+/* --- models that upstreams list --- */
+
+static int workers_tell(struct daemon *d, const struct config *config,
+                        struct gateway_config *gateway, struct routes *routes, struct err *reterr)
+{
+    struct worker_settings settings = settings_of(config, routes);
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < d->n_workers; i++) {
+        r = worker_post_config(d->workers[i], gateway, &settings);
+        if (r < 0)
+            err_set(reterr, r, "could not tell worker %zu: %s", i, err_str(r));
+    }
+    return r;
+}
+
+static int routes_relist(struct daemon *d, size_t upstream, const char *const *names, size_t n,
+                         struct err *reterr)
+{
+    struct routes *routes = NULL;
+    int r = routing_listed_set(&d->listed[upstream], names, n);
+
+    if (r < 0)
+        return err_set(reterr, r, "out of memory");
+    r = routing_build(d->config, d->listed, &routes, reterr);
+    if (r == 0)
+        r = workers_tell(d, d->config, d->gateway_config, routes, reterr);
+    if (r == 0) {
+        routes_unref(d->routes);
+        d->routes = routes_ref(routes);
+    }
+    routes_unref(routes);
+    return r;
+}
+
+static void on_listed(void *arg, size_t upstream, const char *const *names, size_t n)
+{
+    struct daemon *d = arg;
+    struct err e = {0};
+
+    (void)pthread_mutex_lock(&d->lock);
+    if (routes_relist(d, upstream, names, n, &e) < 0)
+        LOG_ERROR("the models that an upstream lists are not routed: %s", e.text);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+/* One upstream gets everything anyway. */
+static int discovery_open(struct daemon *d, struct err *reterr)
+{
+    const struct config *c = d->config;
+    struct discovery_deps deps = {.config = d->gateway_config,
+                                  .routes = d->routes,
+                                  .resolver = d->resolver,
+                                  .every_ns = c->models_refresh_ns,
+                                  .on_listed = on_listed,
+                                  .arg = d};
+    bool is_any = false;
+    int r;
+
+    for (size_t i = 0; i < c->upstreams.n; i++) {
+        deps.is_asked[i] = c->upstreams.n > 1 && c->upstreams.items[i].models.n == 0;
+        is_any = is_any || deps.is_asked[i];
+    }
+    if (!is_any || c->models_refresh_ns == 0)
+        return 0;
+    r = discovery_start(&deps, &d->discovery);
+    return r < 0 ? err_set(reterr, r, "could not ask upstreams for models: %s", err_str(r)) : 0;
+}
+
 /* --- the whole --- */
 
 int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
@@ -295,6 +369,7 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
 
     if (!d)
         return err_set(reterr, -ENOMEM, "out of memory");
+    (void)pthread_mutex_init(&d->lock, NULL);
     d->config = config_ref(config);
     r = tls_open(d, reterr);
     if (r == 0)
@@ -303,6 +378,8 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
         r = shared_open(d, reterr);
     if (r == 0)
         r = workers_start(d, reterr);
+    if (r == 0)
+        r = discovery_open(d, reterr);
     if (r == 0)
         r = admin_open(d, reterr);
     if (r < 0) {
@@ -318,9 +395,11 @@ struct daemon *daemon_stop(struct daemon *d)
     if (!d)
         return NULL;
     d->admin = admin_stop(d->admin);
+    discovery_stop(d->discovery);
     for (size_t i = 0; i < d->n_workers; i++)
         worker_stop(d->workers[i]);
     resolver_free(d->resolver);
+    d->discovery = discovery_free(d->discovery);
     for (size_t i = 0; i < d->n_workers; i++)
         worker_free(d->workers[i]);
     mem_free(d->workers);
@@ -336,6 +415,9 @@ struct daemon *daemon_stop(struct daemon *d)
         listener_end(d->listen_fds[i], atomic_load(&d->is_draining));
     tls_context_unref(d->tls);
     config_unref(d->config);
+    for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
+        routing_listed_done(&d->listed[i]);
+    (void)pthread_mutex_destroy(&d->lock);
     mem_free(d);
     return NULL;
 }
@@ -360,7 +442,7 @@ static int reload_check(const struct config *from, const struct config *to, stru
     return -EBUSY;
 }
 
-int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
+static int reload(struct daemon *d, struct config *config, struct err *reterr)
 {
     struct gateway_config *gateway = NULL;
     struct routes *routes = NULL;
@@ -369,7 +451,7 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
     if (r == 0)
         r = config_to_gateway(config, &gateway, reterr);
     if (r == 0)
-        r = routing_build(config, &routes, reterr);
+        r = routing_build(config, d->listed, &routes, reterr);
     if (r == 0 && d->tls)
         r = tls_context_reload(d->tls, reterr);
     if (r == 0) {
@@ -377,12 +459,10 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
         if (r < 0)
             err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
     }
-    struct worker_settings settings = settings_of(config, routes);
-    for (size_t i = 0; r == 0 && i < d->n_workers; i++) {
-        r = worker_post_config(d->workers[i], gateway, &settings);
-        if (r < 0)
-            err_set(reterr, r, "could not tell worker %zu: %s", i, err_str(r));
-    }
+    if (r == 0)
+        r = workers_tell(d, config, gateway, routes, reterr);
+    if (r == 0 && d->discovery)
+        r = discovery_post_routes(d->discovery, routes);
     if (r == 0) {
         upstreams_limit(&d->upstreams, gateway);
         log_level_set(config->log_level);
@@ -399,6 +479,14 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
     }
     routes_unref(routes);
     gateway_config_unref(gateway);
+    return r;
+}
+
+int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
+{
+    (void)pthread_mutex_lock(&d->lock);
+    int r = reload(d, config, reterr);
+    (void)pthread_mutex_unlock(&d->lock);
     return r;
 }
 

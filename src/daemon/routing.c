@@ -104,7 +104,34 @@ static void key_free(char *key)
     mem_free(key);
 }
 
-int routing_build(const struct config *c, struct routes **ret, struct err *reterr)
+void routing_listed_done(struct routing_listed *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        mem_free(l->names[i]);
+    mem_free(l->names);
+    *l = (struct routing_listed){0};
+}
+
+int routing_listed_set(struct routing_listed *l, const char *const *names, size_t n)
+{
+    struct routing_listed now = {.names = mem_zalloc(n + 1, sizeof(char *))};
+
+    if (!now.names)
+        return -ENOMEM;
+    for (; now.n < n; now.n++) {
+        now.names[now.n] = mem_strdup(names[now.n]);
+        if (!now.names[now.n]) {
+            routing_listed_done(&now);
+            return -ENOMEM;
+        }
+    }
+    routing_listed_done(l);
+    *l = now;
+    return 0;
+}
+
+int routing_build(const struct config *c, const struct routing_listed *listed, struct routes **ret,
+                  struct err *reterr)
 {
     struct routes_upstream upstreams[GATEWAY_UPSTREAMS_MAX];
     char *keys[GATEWAY_UPSTREAMS_MAX] = {0};
@@ -121,6 +148,8 @@ int routing_build(const struct config *c, struct routes **ret, struct err *reter
         upstreams[i] = (struct routes_upstream){.name = u->name,
                                                 .models = (const char *const *)u->models.items,
                                                 .n_models = u->models.n,
+                                                .listed = (const char *const *)listed[i].names,
+                                                .n_listed = listed[i].n,
                                                 .weight = (uint32_t)u->weight,
                                                 .priority = (uint32_t)u->priority,
                                                 .key = keys[i],

@@ -13,7 +13,19 @@
 #include "daemon/config.h"
 #include "policy/routes.h"
 
-/* One reference in *ret. -ENOMEM, -EINVAL, or why a file could not be read. */
-int routing_build(const struct config *c, struct routes **ret, struct err *reterr) WARN_UNUSED;
+/* What upstreams listed, by their index. */
+struct routing_listed {
+    char **names;
+    size_t n;
+};
+
+/* Copies names in place of those that were there. -ENOMEM: as before. */
+int routing_listed_set(struct routing_listed *l, const char *const *names, size_t n) WARN_UNUSED;
+void routing_listed_done(struct routing_listed *l);
+
+/* One reference in *ret; listed: one per upstream. -ENOMEM, -EINVAL, or why a file could not be
+ * read. */
+int routing_build(const struct config *c, const struct routing_listed *listed, struct routes **ret,
+                  struct err *reterr) WARN_UNUSED;
 
 #endif

@@ -13,32 +13,35 @@
 /* One read that had to be queued whole, on top of what stops the reading. */
 #define QUEUE_MAX_BYTES (LIMIT_SEND_HIGH_BYTES + 4 * LIMIT_READ_BYTES)
 
+int gateway_upstream_pool(const struct gateway_config *c, size_t i, struct loop *loop,
+                          struct resolver *resolver, struct http_pool **ret)
+{
+    const struct gateway_upstream *u = &c->upstreams[i];
+    struct http_pool_config p = {.port = u->port,
+                                 .tls = u->tls,
+                                 .proxy = u->proxy,
+                                 .idle_timeout_ns = c->upstream_idle_timeout_ns,
+                                 .dns_ttl_ns = c->dns_ttl_ns,
+                                 .max_idle = c->max_idle_upstream,
+                                 .max_queue_bytes = c->request_window_bytes + QUEUE_MAX_BYTES};
+
+    if (u->is_tls && !u->tls)
+        return -EINVAL; /* never in the clear by mistake */
+    span_copy(span_cstr(u->host), p.host, sizeof(p.host));
+    span_copy(span_cstr(u->server_name), p.server_name, sizeof(p.server_name));
+    return http_pool_new(loop, resolver, &p, ret);
+}
+
 static int gateway_upstreams_open(struct gateway *g)
 {
-    const struct gateway_config *c = g->config;
+    int r = 0;
 
-    for (size_t i = 0; i < c->n_upstreams; i++) {
-        const struct gateway_upstream *u = &c->upstreams[i];
-        struct http_pool_config p = {.port = u->port,
-                                     .tls = u->tls,
-                                     .proxy = u->proxy,
-                                     .idle_timeout_ns = c->upstream_idle_timeout_ns,
-                                     .dns_ttl_ns = c->dns_ttl_ns,
-                                     .max_idle = c->max_idle_upstream,
-                                     .max_queue_bytes = c->request_window_bytes + QUEUE_MAX_BYTES};
-        int r;
-
-        if (u->is_tls && !u->tls)
-            return -EINVAL; /* never in the clear by mistake */
-        span_copy(span_cstr(u->host), p.host, sizeof(p.host));
-        span_copy(span_cstr(u->server_name), p.server_name, sizeof(p.server_name));
-        r = http_pool_new(g->d.loop, g->d.resolver, &p, &g->pools[i]);
+    for (size_t i = 0; i < g->config->n_upstreams && r == 0; i++) {
+        r = gateway_upstream_pool(g->config, i, g->d.loop, g->d.resolver, &g->pools[i]);
         if (r == 0)
             r = admission_port_open(&g->ports[i], g->d.admission[i], g->d.loop, choice_on_granted);
-        if (r < 0)
-            return r;
     }
-    return 0;
+    return r;
 }
 
 int gateway_new(const struct gateway_deps *deps, struct gateway_config *config,

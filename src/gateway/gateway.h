@@ -21,6 +21,7 @@
 #include "base/err.h"
 #include "gateway/admission.h"
 #include "gateway/breaker.h"
+#include "http/client.h"
 #include "io/addr.h"
 #include "io/loop.h"
 #include "io/proxy.h"
@@ -97,6 +98,16 @@ int gateway_upstream_parse(const char *name, const char *url, struct gateway_ups
 /* Reaches u through that forward proxy (host "": directly). Once, after parsing; not for Unix
  * sockets. */
 void gateway_upstream_set_proxy(struct gateway_upstream *u, const struct proxy *proxy);
+
+/* Connections to upstream i as the configuration wants them, for requests of the program's own.
+ * -EINVAL, -ENOMEM. */
+int gateway_upstream_pool(const struct gateway_config *c, size_t i, struct loop *loop,
+                          struct resolver *resolver, struct http_pool **ret) WARN_UNUSED;
+
+/* Begins the head of a request to u, appended to out: request line (target as clients write it,
+ * "/v1/..."), Host, and what a proxy wants. */
+int gateway_upstream_head(const struct gateway_upstream *u, struct span method, struct span target,
+                          struct buf *out) WARN_UNUSED;
 
 struct gateway_deps {
     struct loop *loop;

@@ -58,17 +58,29 @@ static bool is_request_dropped(const struct exchange *x, struct span name)
 }
 
 /* "POST /base/v4/chat/completions": the upstream's version in place of the request's "/v1". */
-static int request_line(const struct exchange *x, const struct gateway_upstream *u, struct buf *out)
+static int request_line(const struct gateway_upstream *u, struct span method, struct span target,
+                        struct buf *out)
 {
-    struct span target = x->aim.target;
     struct span rest = span_from(target, strlen("/v1"));
     char prefix[GATEWAY_PREFIX_MAX + GATEWAY_VERSION_MAX];
 
     if (u->version[0] == '\0' || !span_starts_with(target, SPAN("/v1")) ||
         (rest.n > 0 && rest.p[0] != '/' && rest.p[0] != '?'))
-        return http_head_request(out, x->head->method, span_cstr(u->prefix), target);
+        return http_head_request(out, method, span_cstr(u->prefix), target);
     (void)snprintf(prefix, sizeof(prefix), "%s%s", u->prefix, u->version);
-    return http_head_request(out, x->head->method, span_cstr(prefix), rest);
+    return http_head_request(out, method, span_cstr(prefix), rest);
+}
+
+int gateway_upstream_head(const struct gateway_upstream *u, struct span method, struct span target,
+                          struct buf *out)
+{
+    int r = request_line(u, method, target, out);
+
+    if (r == 0)
+        r = http_head_field(out, SPAN("Host"), span_cstr(u->authority));
+    if (r == 0 && !u->is_tls && u->proxy.authorization[0] != '\0') /* else CONNECT has it */
+        r = http_head_field(out, SPAN("Proxy-Authorization"), span_cstr(u->proxy.authorization));
+    return r;
 }
 
 int headers_to_upstream(const struct exchange *x, const struct gateway_upstream *u,
@@ -78,11 +90,7 @@ int headers_to_upstream(const struct exchange *x, const struct gateway_upstream 
     int r;
 
     buf_clear(out);
-    r = request_line(x, u, out);
-    if (r == 0)
-        r = http_head_field(out, SPAN("Host"), span_cstr(u->authority));
-    if (r == 0 && !u->is_tls && u->proxy.authorization[0] != '\0') /* else CONNECT has it */
-        r = http_head_field(out, SPAN("Proxy-Authorization"), span_cstr(u->proxy.authorization));
+    r = gateway_upstream_head(u, x->head->method, x->aim.target, out);
     for (size_t i = 0; r == 0 && i < x->head->n_fields; i++) {
         const struct http1_field *f = &x->head->fields[i];
 

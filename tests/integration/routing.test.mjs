@@ -20,10 +20,12 @@ usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } });
 const JSON_TYPE = { 'Content-Type': 'application/json' };
 
 /** An upstream that writes down what it was asked, and answers as told. */
-async function scripted(t, answer = (x) => x.reply(200, OK, JSON_TYPE)) {
+async function scripted(t, answer = (x) => x.reply(200, OK, JSON_TYPE), models = []) {
   const asked = [];
   const upstream = await startUpstream(t, async (x) => {
     await x.complete;
+    if (x.target === '/v1/models' && x.field('user-agent') === undefined && models) // by the gateway itself
+      return x.reply(200, JSON.stringify({ object: 'list', data: models.map((id) => ({ id })) }), JSON_TYPE);
     asked.push(x);
     await answer(x, asked.length);
   });
@@ -315,7 +317,7 @@ test('real engines behind one address: streams from both, told apart in the metr
 });
 
 test('the models of all upstreams in one list; a single plain upstream answers for itself', async (t) => {
-  const a = await scripted(t, (x) => x.reply(200, '{"object":"list","data":["its own"]}', JSON_TYPE));
+  const a = await scripted(t, (x) => x.reply(200, '{"object":"list","data":["its own"]}', JSON_TYPE), null);
   const many = await gatewayTo(t, [{ name: 'a', url: a.url, models: ['m1', 'm2=x', 'p*'] },
     { name: 'b', url: a.url, models: ['m1', 'm3'] }], { aliases: ['nick=m1'] });
   const list = await request(many.port, '/v1/models');
@@ -374,4 +376,38 @@ test('an upstream that asks to be left alone is, while there is another', async 
     [{ name: 'first', url: first.url }, { name: 'second', url: second.url, priority: 1 }]);
   for (let i = 0; i < 10; i++) assert.equal((await gateway.chat()).status, 200);
   assert.equal(first.asked.length, 1);
+});
+
+test('two addresses are enough: models are listed by the upstreams, again and again', async (t) => {
+  const listed = [['m1', 'both'], ['m2', 'both', { id: 'odd' }]];
+  const upstreams = await Promise.all(listed.map((models) => scripted(t, undefined, models)));
+  const gateway = await gatewayTo(t,
+    upstreams.map((u, i) => ({ name: `u${i}`, url: u.url })), { models_refresh: '200ms' });
+  const names = async () =>
+    JSON.parse((await request(gateway.port, '/v1/models')).body).data.map((m) => m.id);
+  await waitFor('both lists', async () => (await names()).length === 3);
+  assert.deepEqual(await names(), ['both', 'm1', 'm2']);
+  for (let i = 0; i < 5; i++) {
+    for (const model of ['m1', 'm2']) {
+      const r = await gateway.recordOf(await gateway.chat({ model }));
+      assert.equal(r.upstream, model === 'm1' ? 'u0' : 'u1');
+    }
+  }
+  listed[0].push('new');
+  await waitFor('a new model', async () => (await names()).includes('new'));
+  assert.equal(await gateway.reload({ models_refresh: '200ms', aliases: ['nick=m2'],
+    upstreams: upstreams.map((u, i) => ({ name: `u${i}`, url: u.url })) }), 'taken');
+  assert.deepEqual(await names(), ['both', 'm1', 'm2', 'new', 'nick']); // a reload forgets no list
+});
+
+test('an upstream that lists nothing is said to once, and takes what nobody else has', async (t) => {
+  const silent = await scripted(t, (x) => x.reply(404, '{}', JSON_TYPE), null);
+  const other = await scripted(t, undefined, ['m1']);
+  const gateway = await gatewayTo(t, [{ name: 'silent', url: silent.url }, { name: 'other', url: other.url }],
+    { models_refresh: '50ms' });
+  await waitFor('some rounds', () => silent.asked.length > 4);
+  assert.equal(gateway.process.stderr.match(/upstream "silent" does not list its models/g).length, 1);
+  assert.match(gateway.process.stderr, /answers with status 404/);
+  const r = await gateway.recordOf(await gateway.chat({ model: 'm1' }));
+  assert.equal(r.upstream, 'other');
 });
