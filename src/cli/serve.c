@@ -60,12 +60,21 @@ static void drain(struct daemon *d, int64_t timeout_ns)
     }
 }
 
+/* What stands in front of a listening address in a URL. */
+static const char *scheme_of(const char *address, const struct config *config)
+{
+    if (span_starts_with(span_cstr(address), SPAN("unix:")))
+        return "";
+    return config->listen_cert[0] != '\0' ? "https://" : "http://";
+}
+
 static void announce(const struct daemon *d, const struct config *config)
 {
     FILE *ready;
 
     for (size_t i = 0; daemon_listen_text(d, i); i++)
-        LOG_INFO("clients: http://%s, upstream \"%s\" at %s", daemon_listen_text(d, i),
+        LOG_INFO("clients: %s%s, upstream \"%s\" at %s",
+                 scheme_of(daemon_listen_text(d, i), config), daemon_listen_text(d, i),
                  config->upstreams.items[0].name, config->upstreams.items[0].url);
     LOG_INFO("admin: http://%s (/metrics, /healthz, /readyz, /api/v1/...)", daemon_admin_text(d));
     /* For scripts: one line, once everything is served; not among the request records. */

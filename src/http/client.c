@@ -20,7 +20,7 @@ void client_close(struct http_client *c)
     if (c->_state == CLIENT_CLOSED)
         return;
     if (c->_state == CLIENT_IDLE)
-        pool_forget_idle(c);
+        client_pool_forget(c);
     c->_state = CLIENT_CLOSED;
     list_remove(&c->_link);
     sock_close(&c->_sock, false);
@@ -79,7 +79,7 @@ static bool client_step(struct http_client *c, struct span *in, struct stamp at)
         if (in->n > 0)
             c->_keep_alive = false; /* bytes behind the answer: not to be trusted with another */
         c->ops->on_end(c, at);
-        pool_release(c);
+        client_pool_release(c);
         return false;
     case MESSAGE_MORE:
         return true;
@@ -134,7 +134,7 @@ static void client_on_eof(struct sock *s, struct stamp at)
         if (message_eof(&c->_in) == MESSAGE_END) {
             c->_keep_alive = false;
             c->ops->on_end(c, at);
-            pool_release(c);
+            client_pool_release(c);
         } else {
             client_fail(c, HTTP_PHASE_EXCHANGE, -EPIPE, at);
         }

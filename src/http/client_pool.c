@@ -113,13 +113,13 @@ static bool pool_is_fresh(const struct http_pool *p)
 
 /* --- idle connections --- */
 
-void pool_forget_idle(struct http_client *c)
+void client_pool_forget(struct http_client *c)
 {
     c->_pool->n_idle--;
     stat_add(STAT_CONNS_UPSTREAM_IDLE, -1);
 }
 
-void pool_release(struct http_client *c)
+void client_pool_release(struct http_client *c)
 {
     struct http_pool *p = c->_pool;
     bool is_known = c->_generation == p->generation || pool_has_addr(p, c->_addr_hash);
@@ -155,7 +155,7 @@ static struct http_client *pool_take_idle(struct http_pool *p)
     struct http_client *c = CONTAINER_OF(p->idle.next, struct http_client, _link);
 
     list_remove(&c->_link);
-    pool_forget_idle(c);
+    client_pool_forget(c);
     loop_timer_stop(p->loop, &c->_timer);
     c->is_reused = true;
     c->dns_ns = c->tcp_ns = c->tls_ns = -1;

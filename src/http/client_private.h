@@ -75,7 +75,7 @@ void client_tunnel_feed(struct http_client *c, struct span in, struct stamp at);
 /* client_pool.c: addresses and idle connections. */
 
 /* The answer is complete: back into the pool where both sides agree, else closed. */
-void pool_release(struct http_client *c);
-void pool_forget_idle(struct http_client *c);
+void client_pool_release(struct http_client *c);
+void client_pool_forget(struct http_client *c);
 
 #endif

@@ -15,7 +15,8 @@ export class Sim {
     sim.process = start(t, ['sim', ...flags]);
     const [, address] = await sim.process.printed(/listening on (\S+)\n/);
     sim.port = portOf(address);
-    sim.url = `http://${address}`;
+    const isTls = flags.includes('--tls-cert');
+    sim.url = address.startsWith('unix:') ? address : `${isTls ? 'https' : 'http'}://${address}`;
     return sim;
   }
 

@@ -20,8 +20,11 @@ const isListening = (port) => new Promise((done) => {
   socket.once('error', () => done(false));
 });
 
-/** upstream: what has a url. directives: of the location that passes everything on to it. */
-export async function startNginx(t, upstream, directives) {
+/**
+ * upstream: what has a url. directives: of the location that passes everything on to it. tls:
+ * { cert, key } and further directives of its own: clients speak TLS.
+ */
+export async function startNginx(t, upstream, directives, tls) {
   const dir = tempDir(t);
   const port = await freePort();
   const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -35,7 +38,9 @@ export async function startNginx(t, upstream, directives) {
       access_log off;
       ${temp.map((name) => `${name}_temp_path ${dir}/${name};`).join('\n      ')}
       server {
-        listen 127.0.0.1:${port};
+        listen 127.0.0.1:${port}${tls ? ' ssl' : ''};
+        ${tls ? `ssl_certificate ${tls.cert}; ssl_certificate_key ${tls.key};` : ''}
+        ${(tls?.directives ?? []).map((d) => `${d};`).join(' ')}
         location / {
           proxy_pass ${upstream.url};
           ${directives.map((d) => `${d};`).join('\n          ')}
@@ -46,5 +51,5 @@ export async function startNginx(t, upstream, directives) {
     { command: NGINX });
   await waitFor('nginx to listen', () => process.exit ?? isListening(port));
   if (process.exit) throw new Error(`nginx did not start: ${process.stderr}`);
-  return { port, url: `http://127.0.0.1:${port}` };
+  return { port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}` };
 }
