@@ -4,10 +4,10 @@
  *
  * Role:      for upstreams without "models" in the configuration, where there are several: two
  *            addresses are then enough to route by name.
- * Failing:   an upstream that does not answer, or not with a list, keeps the list it had; said
- * once. Limits:    DISCOVERY_BODY_MAX of an answer, DISCOVERY_NAMES_MAX names of an upstream, names
- * as long as DIALECT_MODEL_MAX allows; what is beyond is left out. Threading: a thread of its own;
- * on_listed is called there. The rest: one thread.
+ * Failing:   an upstream that does not answer with a list keeps the list it had; said once.
+ * Limits:    DISCOVERY_BODY_MAX of an answer, DISCOVERY_NAMES_MAX names of an upstream, each below
+ *            DIALECT_MODEL_MAX; what is beyond is left out.
+ * Threading: a thread of its own; on_listed is called there. The rest: one thread.
  */
 #ifndef DAEMON_DISCOVERY_H
 #define DAEMON_DISCOVERY_H
