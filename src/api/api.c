@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api/api.c - requests of the admin listener to their handlers. Only GET and HEAD exist; answers
- * are rendered whole and sent once the request is complete.
+ * api/api.c - requests of the admin listener to their handlers. Answers are rendered whole and sent
+ * once the request is complete, or later, when another thread has made them.
  */
 #include "api/api.h"
 
 #include <errno.h>
 #include <stdio.h>
 
+#include "api/guard.h"
 #include "api/routes.h"
 #include "base/check.h"
 #include "base/limits.h"
@@ -19,11 +20,17 @@
 struct api {
     struct api_sources sources;
     struct http_server *server;
+    struct list later; /* pending requests whose answer another thread makes */
 };
 
-/* What is known when the head is there; kept until the request is complete. */
+/* What is known when the head is there; kept until the answer is out. */
 struct pending {
     struct api_answer answer;
+    const struct route *route;
+    struct http_server_conn *conn;
+    bool wants_text;
+    uint64_t number; /* of the question; while in api.later */
+    struct list link;
 };
 
 struct span api_query_value(struct span query, struct span name)
@@ -55,21 +62,35 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
         buf_clear(&a->body);
 }
 
-static void answer_make(struct api *a, const struct http1_head *head, struct api_answer *ret)
+static bool is_method_of(const struct route *route, struct span method)
+{
+    if (route->is_post)
+        return span_eq(method, SPAN("POST"));
+    return span_eq(method, SPAN("GET")) || span_eq(method, SPAN("HEAD"));
+}
+
+static void answer_make(struct api *a, const struct http1_head *head, struct pending *p)
 {
     struct span query = head->target;
     struct api_request req = {.sources = &a->sources, .head = head};
-    const struct route *route;
+    struct api_answer *ret = &p->answer;
+    const char *why = NULL;
 
     req.path = span_split(&query, '?');
     req.query = query;
-    route = route_find(req.path);
-    if (!route)
+    p->route = route_find(req.path);
+    if (p->route && p->route->is_post)
+        why = guard_refusal(head);
+    if (!p->route)
         api_answer_error(ret, 404, "no such page; GET / lists what there is");
-    else if (!span_eq(head->method, SPAN("GET")) && !span_eq(head->method, SPAN("HEAD")))
-        api_answer_error(ret, 405, "only GET and HEAD are served here");
+    else if (!is_method_of(p->route, head->method))
+        api_answer_error(ret, 405,
+                         p->route->is_post ? "only POST is served here"
+                                           : "only GET and HEAD are served here");
+    else if (why)
+        api_answer_error(ret, 403, why);
     else
-        route->handle(&req, ret);
+        p->route->handle(&req, ret);
 }
 
 static void on_request(struct http_server_conn *c, const struct http_request_info *info)
@@ -85,13 +106,18 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
     p->answer.content_type = "application/json";
     buf_init(&p->answer.body, ANSWER_MAX_BYTES);
     c->request = p;
-    answer_make(a, info->head, &p->answer);
+    p->conn = c;
+    p->wants_text =
+        http1_list_has(http1_field_value(info->head, SPAN("Accept")), SPAN("text/plain"));
+    list_init(&p->link);
+    answer_make(a, info->head, p);
 }
 
 static void pending_free(struct pending *p)
 {
     if (!p)
         return;
+    list_remove(&p->link);
     buf_done(&p->answer.body);
     mem_free(p);
 }
@@ -103,22 +129,24 @@ static void on_body(struct http_server_conn *c, struct span bytes, struct stamp 
     (void)at;
 }
 
-static void on_end(struct http_server_conn *c, struct stamp at)
+static const char *allow_field(const struct pending *p)
 {
-    struct pending *p = c->request;
-    struct span body;
-    char fields[256];
-    int n;
+    if (p->answer.status != 405)
+        return "";
+    return p->route->is_post ? "Allow: POST\r\n" : "Allow: GET, HEAD\r\n";
+}
 
-    (void)at;
-    if (!p)
-        return;
-    body = buf_span(&p->answer.body);
-    n = snprintf(fields, sizeof(fields),
-                 "Content-Type: %s\r\nCache-Control: no-store\r\n"
-                 "X-Content-Type-Options: nosniff\r\n%s%s",
-                 p->answer.content_type, p->answer.is_gzip ? "Content-Encoding: gzip\r\n" : "",
-                 p->answer.status == 405 ? "Allow: GET, HEAD\r\n" : "");
+static void answer_send(struct pending *p)
+{
+    struct http_server_conn *c = p->conn;
+    struct span body = buf_span(&p->answer.body);
+    char fields[256];
+    int n = snprintf(fields, sizeof(fields),
+                     "Content-Type: %s\r\nCache-Control: no-store\r\n"
+                     "X-Content-Type-Options: nosniff\r\n%s%s",
+                     p->answer.content_type, p->answer.is_gzip ? "Content-Encoding: gzip\r\n" : "",
+                     allow_field(p));
+
     if (http_server_head(c, p->answer.status, (struct span){0}, span_of(fields, (size_t)n),
                          (struct http_framing){HTTP1_BODY_LENGTH, body.n}, &body, 1, true) < 0 ||
         http_server_queued_bytes(c) == 0) {
@@ -129,9 +157,55 @@ static void on_end(struct http_server_conn *c, struct stamp at)
     }
 }
 
+/* Asked only now: the request is whole. */
+static void ask_reload(struct api *a, struct pending *p)
+{
+    p->number = a->sources.reload(a->sources.arg);
+    if (p->number > 0) {
+        list_push_back(&a->later, &p->link);
+        return;
+    }
+    api_answer_error(&p->answer, 503, "the program is stopping");
+    answer_send(p);
+}
+
+static void on_end(struct http_server_conn *c, struct stamp at)
+{
+    struct pending *p = c->request;
+
+    (void)at;
+    if (!p)
+        return;
+    if (p->answer.is_later)
+        ask_reload(http_server_owner(c->server), p);
+    else
+        answer_send(p);
+}
+
+void api_reloaded(struct api *a, const struct api_reloaded *r)
+{
+    struct list *next;
+
+    for (struct list *i = a->later.next; i != &a->later; i = next) {
+        struct pending *p = CONTAINER_OF(i, struct pending, link);
+
+        next = i->next;
+        if (p->number > r->upto)
+            continue;
+        list_remove(&p->link);
+        p->answer.status = r->status;
+        p->answer.content_type = p->wants_text ? "text/plain; charset=utf-8" : "application/json";
+        if (buf_append(&p->answer.body, p->wants_text ? r->text : r->json) < 0)
+            api_answer_error(&p->answer, 500, "out of memory");
+        answer_send(p);
+    }
+}
+
 static void on_drained(struct http_server_conn *c)
 {
-    if (!c->request || http_server_queued_bytes(c) > 0)
+    const struct pending *p = c->request;
+
+    if (!p || !list_is_empty(&p->link) || http_server_queued_bytes(c) > 0)
         return;
     pending_free(c->request);
     http_server_end(c);
@@ -170,6 +244,7 @@ int api_new(struct loop *l, const struct api_sources *sources, struct api **ret)
     if (!a)
         return -ENOMEM;
     a->sources = *sources;
+    list_init(&a->later);
     r = http_server_new(l, &api_ops, &config, a, &a->server);
     if (r < 0) {
         mem_free(a);

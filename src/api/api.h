@@ -3,7 +3,8 @@
  * api/api.h - the admin listener: metrics, health, what is in flight, what was finished last.
  *
  * Role:      HTTP in front of what other threads know. Owns no state of its own; everything comes
- *            through struct api_sources.
+ *            through struct api_sources. Answers that another thread has to make come later, and
+ *            nothing waits for them but those who asked.
  * Threading: one loop, the admin thread's. Sources are called on it.
  * Access:    whoever can reach the listener; it is bound to loopback unless configured otherwise.
  */
@@ -11,6 +12,7 @@
 #define API_API_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "api/recent.h"
 #include "base/attr.h"
@@ -25,6 +27,9 @@ struct api_sources {
     bool (*is_ready)(void *arg, const char **ret_why);
     /* Writes one JSON object per open exchange into the array that is open in w. */
     void (*inflight)(void *arg, struct jsonw *w);
+    /* Asks for a reload: its number, from 1, which api_reloaded tells later; 0: not any more. NULL:
+     * there is nothing to reload. */
+    uint64_t (*reload)(void *arg);
     void *arg;
 };
 
@@ -33,5 +38,14 @@ struct api;
 int api_new(struct loop *l, const struct api_sources *sources, struct api **ret) WARN_UNUSED;
 struct api *api_free(struct api *a);
 int api_listen(struct api *a, int fd) WARN_UNUSED; /* fd stays the caller's */
+
+/* What came of a reload, for all who asked for one with a number up to upto. On the loop's thread.
+ */
+struct api_reloaded {
+    uint64_t upto;
+    int status;
+    struct span json, text; /* the same for programs and for people (Accept: text/plain) */
+};
+void api_reloaded(struct api *a, const struct api_reloaded *r);
 
 #endif

@@ -2,14 +2,16 @@
 #include "api/routes.h"
 
 static const struct route routes[] = {
-    {SPAN_INIT("/"), index_handle, "this list"},
-    {SPAN_INIT("/metrics"), metrics_page_handle,
+    {SPAN_INIT("/"), false, index_handle, "this list"},
+    {SPAN_INIT("/metrics"), false, metrics_page_handle,
      "Prometheus text, OpenMetrics or protobuf, by Accept; gzip on request"},
-    {SPAN_INIT("/healthz"), health_handle_healthz, "200 while the process lives"},
-    {SPAN_INIT("/readyz"), health_handle_readyz, "200 while traffic may be sent here"},
-    {SPAN_INIT("/api/v1/inflight"), requests_handle_inflight, "open requests"},
-    {SPAN_INIT("/api/v1/requests/recent"), requests_handle_recent,
+    {SPAN_INIT("/healthz"), false, health_handle_healthz, "200 while the process lives"},
+    {SPAN_INIT("/readyz"), false, health_handle_readyz, "200 while traffic may be sent here"},
+    {SPAN_INIT("/api/v1/inflight"), false, requests_handle_inflight, "open requests"},
+    {SPAN_INIT("/api/v1/requests/recent"), false, requests_handle_recent,
      "last finished requests, newest first; ?limit=N"},
+    {SPAN_INIT("/-/reload"), true, actions_handle_reload,
+     "POST: reads the configuration again, as SIGHUP does, and tells what came of it"},
 };
 
 const struct route *route_find(struct span path)

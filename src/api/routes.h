@@ -23,11 +23,13 @@ struct api_answer {
     int status;               /* 200 unless the handler says otherwise */
     const char *content_type; /* static; default application/json */
     bool is_gzip;
+    bool is_later; /* comes with api_reloaded */
     struct buf body;
 };
 
 struct route {
     struct span path;
+    bool is_post; /* changes something: POST alone, and not from pages of other sites */
     void (*handle)(const struct api_request *req, struct api_answer *ret);
     const char *help; /* for GET / */
 };
@@ -42,12 +44,13 @@ struct span api_query_value(struct span query, struct span name);
 /* Replaces the answer by {"error": text} with that status. */
 void api_answer_error(struct api_answer *a, int status, const char *text);
 
-/* health.c, metrics.c, requests.c, index.c */
+/* health.c, metrics_page.c, requests.c, index.c, actions.c */
 void health_handle_healthz(const struct api_request *req, struct api_answer *ret);
 void health_handle_readyz(const struct api_request *req, struct api_answer *ret);
 void metrics_page_handle(const struct api_request *req, struct api_answer *ret);
 void requests_handle_inflight(const struct api_request *req, struct api_answer *ret);
 void requests_handle_recent(const struct api_request *req, struct api_answer *ret);
+void actions_handle_reload(const struct api_request *req, struct api_answer *ret);
 void index_handle(const struct api_request *req, struct api_answer *ret);
 
 #endif

@@ -11,6 +11,7 @@
 #include "cli/demo.h"
 #include "cli/docs.h"
 #include "cli/load.h"
+#include "cli/reload.h"
 #include "cli/replay.h"
 #include "cli/serve.h"
 #include "cli/sim.h"
@@ -21,6 +22,7 @@ static const struct {
     const char *help;
 } commands[] = {
     {"serve", serve_main, "run the gateway"},
+    {"reload", reload_main, "have a running gateway read its configuration again"},
     {"demo", demo_main, "simulated engine, gateway, light load and a live table on loopback"},
     {"config", config_check_main, "check a configuration file, show the effective values"},
     {"sim", sim_main, "run a simulated OpenAI-compatible engine"},

@@ -10,36 +10,73 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/log.h"
-#include "base/stat.h"
 #include "cli/flag.h"
 #include "cli/nofile.h"
 #include "cli/signals.h"
 #include "daemon/config_args.h"
+#include "daemon/config_reload.h"
 #include "daemon/daemon.h"
 
-enum { DRAIN_LOOK_MS = 50 };
+enum { DRAIN_LOOK_MS = 50, REPORT_MAX = 256 * 1024 };
 
-/* Reads file and flags again, as at start. Mistakes leave the running configuration alone. */
-static void reload(struct daemon *d, const struct config_args *args)
+/* What the admin listener is told of an attempt. */
+static void answer_reload(struct daemon *d, uint64_t upto,
+                          const struct config_reload_report *report)
 {
-    struct err_list errors;
-    struct config *config = NULL;
-    struct err err = {0};
+    struct buf json, text;
+    struct api_reloaded answer = {.upto = upto, .status = report->is_taken ? 200 : 400};
 
-    err_list_init(&errors);
-    if (config_args_load(args, &config, &errors) < 0) {
-        err_list_print(&errors, stderr);
-        snprintf(err.text, sizeof(err.text), "the configuration has mistakes");
-    } else if (daemon_reload(d, config, &err) == 0) {
-        LOG_INFO("configuration reloaded");
+    buf_init(&json, REPORT_MAX);
+    buf_init(&text, REPORT_MAX);
+    if (config_reload_to_json(report, &json) < 0 || config_reload_to_text(report, &text) < 0)
+        answer.status = 500;
+    answer.json = buf_span(&json);
+    answer.text = buf_span(&text);
+    daemon_answer_reload(d, &answer);
+    buf_done(&json);
+    buf_done(&text);
+}
+
+/* upto: who of the admin listener's is answered; 0: nobody, it was a signal. */
+static void reload(struct daemon *d, const struct config_args *args, uint64_t upto)
+{
+    struct config_reload_report report;
+
+    daemon_reopen_log(d);
+    config_reload_try(d, args, &report);
+    config_reload_log(&report);
+    if (upto > 0)
+        answer_reload(d, upto, &report);
+}
+
+/* Until it is to stop. */
+static void attend(struct daemon *d, const struct config_args *args, int signal_fd)
+{
+    for (;;) {
+        int sig = signals_wait_or(signal_fd, daemon_wake_fd(d), -1);
+        uint64_t upto;
+
+        if (sig == SIGINT || sig == SIGTERM)
+            return;
+        if (sig == SIGHUP)
+            reload(d, args, 0);
+        if (daemon_take_reload(d, &upto))
+            reload(d, args, upto);
     }
-    stat_inc(err.text[0] ? STAT_CONFIG_RELOAD_FAILURES : STAT_CONFIG_RELOADS);
-    if (err.text[0])
-        LOG_ERROR("reload refused, the running configuration stays: %s%s%s", err.text,
-                  err.hint[0] ? "; " : "", err.hint);
-    config_unref(config);
+}
+
+/* Whoever asked just before gets an answer, too. */
+static void refuse_reloads(struct daemon *d)
+{
+    struct api_reloaded answer = {.status = 503,
+                                  .json = SPAN("{\"error\":\"the program is stopping\"}\n"),
+                                  .text = SPAN("refused: the program is stopping\n")};
+
+    if (daemon_take_reload(d, &answer.upto))
+        daemon_answer_reload(d, &answer);
 }
 
 static void drain(struct daemon *d, int64_t timeout_ns)
@@ -53,6 +90,8 @@ static void drain(struct daemon *d, int64_t timeout_ns)
     daemon_drain(d);
     while (!daemon_is_drained(d) && clock_mono().ns < until.ns) {
         int sig = signals_wait(DRAIN_LOOK_MS);
+
+        refuse_reloads(d);
         if (sig == SIGINT || sig == SIGTERM) {
             LOG_INFO("stopping at once, open requests are cut");
             return;
@@ -87,12 +126,15 @@ static int serve(struct config *config, const struct config_args *args)
 {
     struct daemon *d;
     struct err err = {0};
-    int sig;
+    int signal_fd;
 
     signals_block();
     nofile_raise();
     log_level_set(config->log_level);
-    if (log_start(&err) < 0 || daemon_start(config, &d, &err) < 0) {
+    signal_fd = signals_open();
+    if (signal_fd < 0)
+        err_set(&err, signal_fd, "could not wait for signals: %s", err_str(signal_fd));
+    if (signal_fd < 0 || log_start(&err) < 0 || daemon_start(config, &d, &err) < 0) {
         log_stop();
         fprintf(stderr, "inferometer: %s\n", err.text);
         if (err.hint[0])
@@ -100,14 +142,12 @@ static int serve(struct config *config, const struct config_args *args)
         return 1;
     }
     announce(d, config);
-    while ((sig = signals_wait(-1)) == SIGHUP) {
-        daemon_reopen_log(d);
-        reload(d, args);
-    }
+    attend(d, args, signal_fd);
     drain(d, daemon_config(d)->drain_timeout_ns);
     daemon_stop(d);
     LOG_INFO("stopped");
     log_stop();
+    close(signal_fd);
     return 0;
 }
 

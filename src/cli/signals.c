@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/signals.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <sys/signalfd.h>
 #include <time.h>
+#include <unistd.h>
 
 static sigset_t ours(void)
 {
@@ -33,4 +37,23 @@ int signals_wait(int timeout_ms)
         sig = timeout_ms < 0 ? sigwaitinfo(&set, NULL) : sigtimedwait(&set, NULL, &ts);
     } while (sig < 0 && timeout_ms < 0);
     return sig < 0 ? 0 : sig;
+}
+
+int signals_open(void)
+{
+    sigset_t set = ours();
+    int fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+
+    return fd < 0 ? -errno : fd;
+}
+
+int signals_wait_or(int signal_fd, int fd, int timeout_ms)
+{
+    struct pollfd fds[] = {{.fd = signal_fd, .events = POLLIN}, {.fd = fd, .events = POLLIN}};
+    struct signalfd_siginfo info;
+
+    if (poll(fds, ARRAY_LEN(fds), timeout_ms) <= 0 || !(fds[0].revents & POLLIN) ||
+        read(signal_fd, &info, sizeof(info)) != (ssize_t)sizeof(info))
+        return 0;
+    return (int)info.ssi_signo;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -79,14 +80,56 @@ struct admin *admin_stop(struct admin *a)
         loop_stop(a->loop);
         pthread_join(a->thread, NULL);
     }
-    if (a->loop)
+    if (a->loop) {
         loop_timer_stop(a->loop, &a->timer);
+        loop_turn(a->loop, 0); /* what was posted last */
+    }
     api_free(a->api);
     loop_free(a->loop);
     if (a->fd >= 0)
         listener_close(a->fd);
     mem_free(a);
     return NULL;
+}
+
+/* --- messages to its thread --- */
+
+struct reloaded_message {
+    struct admin *admin;
+    struct api_reloaded reloaded;
+    char texts[];
+};
+
+static void reloaded_run(void *arg)
+{
+    struct reloaded_message *m = arg;
+
+    api_reloaded(m->admin->api, &m->reloaded);
+    mem_free(m);
+}
+
+static struct span copy_to(char *dst, struct span s)
+{
+    if (s.n > 0)
+        memcpy(dst, s.p, s.n);
+    return span_of(dst, s.n);
+}
+
+int admin_post_reloaded(struct admin *a, const struct api_reloaded *r)
+{
+    struct reloaded_message *m = mem_alloc(sizeof(*m) + r->json.n + r->text.n);
+    int e;
+
+    if (!m)
+        return -ENOMEM;
+    m->admin = a;
+    m->reloaded = *r;
+    m->reloaded.json = copy_to(m->texts, r->json);
+    m->reloaded.text = copy_to(m->texts + r->json.n, r->text);
+    e = loop_post(a->loop, reloaded_run, m);
+    if (e < 0)
+        mem_free(m);
+    return e;
 }
 
 const char *admin_text(const struct admin *a)

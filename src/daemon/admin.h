@@ -17,6 +17,9 @@ int admin_start(const struct addr *at, const struct api_sources *sources, void (
                 struct admin **ret) WARN_UNUSED;
 struct admin *admin_stop(struct admin *a); /* NULL is allowed; returns NULL */
 
+/* Answers those who asked for a reload up to that number; from any thread. -ENOMEM. */
+int admin_post_reloaded(struct admin *a, const struct api_reloaded *r) WARN_UNUSED;
+
 const char *admin_text(const struct admin *a); /* address as bound */
 
 #endif

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/stat.h"
 #include "daemon/admin.h"
+#include "daemon/control.h"
 #include "daemon/discovery.h"
 #include "daemon/routing.h"
 #include "daemon/upstreams.h"
@@ -51,6 +52,7 @@ struct daemon {
     struct worker **workers;
     size_t n_workers;
     struct admin *admin;
+    struct control control;
     atomic_bool is_draining;
 };
 
@@ -258,6 +260,15 @@ static void source_inflight(void *arg, struct jsonw *w)
         worker_inflight_write(d->workers[i], w);
 }
 
+static uint64_t source_reload(void *arg)
+{
+    struct daemon *d = arg;
+
+    if (atomic_load_explicit(&d->is_draining, memory_order_relaxed))
+        return 0;
+    return control_ask_reload(&d->control);
+}
+
 /* --- what the admin thread does once a second --- */
 
 static void watch_upstreams(void *arg)
@@ -281,6 +292,7 @@ static int admin_open(struct daemon *d, struct err *reterr)
                                   .recent = d->recent,
                                   .is_ready = source_is_ready,
                                   .inflight = source_inflight,
+                                  .reload = source_reload,
                                   .arg = d};
     struct addr at;
     int r = addr_parse(span_cstr(d->config->admin_listen), &at, reterr);
@@ -371,7 +383,11 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
         return err_set(reterr, -ENOMEM, "out of memory");
     (void)pthread_mutex_init(&d->lock, NULL);
     d->config = config_ref(config);
-    r = tls_open(d, reterr);
+    r = control_init(&d->control);
+    if (r < 0)
+        err_set(reterr, r, "could not start: %s", err_str(r));
+    else
+        r = tls_open(d, reterr);
     if (r == 0)
         r = listeners_open(d, reterr);
     if (r == 0)
@@ -414,6 +430,7 @@ struct daemon *daemon_stop(struct daemon *d)
     for (size_t i = 0; i < d->n_listeners; i++)
         listener_end(d->listen_fds[i], atomic_load(&d->is_draining));
     tls_context_unref(d->tls);
+    control_done(&d->control);
     config_unref(d->config);
     for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
         routing_listed_done(&d->listed[i]);
@@ -488,6 +505,22 @@ int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
     int r = reload(d, config, reterr);
     (void)pthread_mutex_unlock(&d->lock);
     return r;
+}
+
+int daemon_wake_fd(const struct daemon *d)
+{
+    return d->control.fd;
+}
+
+bool daemon_take_reload(struct daemon *d, uint64_t *ret_upto)
+{
+    return control_take_reload(&d->control, ret_upto);
+}
+
+void daemon_answer_reload(struct daemon *d, const struct api_reloaded *answer)
+{
+    if (admin_post_reloaded(d->admin, answer) < 0)
+        LOG_WARN("a reload could not be answered: out of memory");
 }
 
 void daemon_reopen_log(struct daemon *d)

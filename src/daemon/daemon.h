@@ -9,6 +9,7 @@
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
 
+#include "api/api.h"
 #include "base/attr.h"
 #include "base/err.h"
 #include "daemon/config.h"
@@ -25,6 +26,14 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
 
 /* Takes over what may change while running; refused as a whole when a restart key changed. */
 int daemon_reload(struct daemon *d, struct config *config, struct err *reterr) WARN_UNUSED;
+
+/*
+ * Reloads that the admin listener was asked for. The descriptor is readable when there is one to
+ * take; who takes it answers it, and with it all that were asked before.
+ */
+int daemon_wake_fd(const struct daemon *d);
+bool daemon_take_reload(struct daemon *d, uint64_t *ret_upto);
+void daemon_answer_reload(struct daemon *d, const struct api_reloaded *answer);
 
 /* The log file was renamed: open it anew. */
 void daemon_reopen_log(struct daemon *d);

@@ -13,7 +13,7 @@ import test from './lib/test.mjs';
 import { startUpstream } from './lib/upstream.mjs';
 import { SANITIZED, waitFor } from './lib/wait.mjs';
 
-const COMMANDS = ['serve', 'demo', 'config', 'sim', 'load', 'replay', 'docs'];
+const COMMANDS = ['serve', 'reload', 'demo', 'config', 'sim', 'load', 'replay', 'docs'];
 
 test('--help of everything', async () => {
   const main = await run(['--help']);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// SIGHUP: a changed configuration and a renamed log, under load.
+// SIGHUP and POST /-/reload: a changed configuration and a renamed log, under load.
 // @tsan
 import assert from 'node:assert/strict';
 import { renameSync } from 'node:fs';
 import { Gateway, Sim, sim } from './lib/daemon.mjs';
+import { request } from './lib/http.mjs';
+import { run } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import test from './lib/test.mjs';
 import { waitFor } from './lib/wait.mjs';
@@ -164,4 +166,100 @@ test('SIGHUP many times in a row', async (t) => {
   const m = await gateway.metrics();
   assert.ok(m.value('inferometer_config_reloads_total') >= 1);
   assert.equal(m.value('inferometer_config_reload_failures_total'), 0);
+});
+
+/** Writes the configuration and asks over the admin listener: { code, ...the answer's members }. */
+async function post(gateway, config, headers = {}) {
+  gateway.writeConfig(config);
+  const answer = await request(gateway.adminPort, '/-/reload', { method: 'POST', headers });
+  return { code: answer.status, ...JSON.parse(answer.body) };
+}
+
+test('POST /-/reload takes what may change, and says what did', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, { upstream, config: { timeouts: { idle: '5s' } } });
+  const answer = await post(gateway, { timeouts: { idle: '150ms', total: '1m' } });
+  assert.equal(answer.code, 200);
+  assert.deepEqual(answer.changed, ['timeouts.idle', 'timeouts.total']);
+  assert.equal(answer.file, gateway.configFile);
+  await gateway.chat({ stream: true },
+    { headers: { 'x-request-id': 'cut', ...sim({ ...FAST, 'ttft-ms': 60000 }) } });
+  assertOutcome(await gateway.recordNamed('cut'), 'timeout', 'idle');
+  assert.deepEqual((await post(gateway, { timeouts: { idle: '150ms', total: '1m' } })).changed, []);
+  assert.equal((await gateway.metrics()).value('inferometer_config_reloads_total'), 2);
+});
+
+test('POST /-/reload tells everything that is in the way, and nothing changes', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, { upstream, config: { timeouts: { idle: '5s' } } });
+  const mistakes = await post(gateway, { timeouts: { idle: 'soon' }, wurkers: 3 });
+  assert.equal(mistakes.code, 400);
+  assert.match(mistakes.error, /mistakes/);
+  assert.equal(mistakes.mistakes.length, 2);
+  for (const m of mistakes.mistakes) {
+    assert.equal(m.where, gateway.configFile);
+    assert.ok(m.line > 0 && m.column > 0 && m.message.length > 0);
+  }
+  assert.match(mistakes.mistakes.find((m) => /wurkers/.test(m.message)).hint, /workers/);
+  await gateway.process.printed(/inferometer\.yaml:\d+:\d+: .*soon/, { from: 'stderr' });
+
+  const restart = await post(gateway,
+    { timeouts: { idle: '50ms', client_idle: '9s' }, limits: { max_connections: 7 } });
+  assert.equal(restart.code, 400);
+  assert.deepEqual(restart.needs_restart, ['limits.max_connections', 'timeouts.client_idle']);
+  assert.deepEqual(restart.mistakes, []);
+  const answer = await gateway.chat({ stream: true }, { headers: sim({ ...FAST, 'ttft-ms': 200 }) });
+  assertOutcome(await gateway.recordOf(answer), 'ok');
+  const m = await gateway.metrics();
+  assert.equal(m.value('inferometer_config_reload_failures_total'), 2);
+  assert.equal(m.value('inferometer_config_reloads_total'), 0);
+});
+
+test('many reloads at once, under load: each is answered, none with an older file', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, { upstream, config: { workers: 2 } });
+  const running = load(gateway, 4);
+  await running.more(4);
+  let last;
+  for (let round = 0; round < 5; round++) {
+    const total = `${round + 1}m`;
+    const answers = await Promise.all(Array.from({ length: 8 }, () =>
+      post(gateway, { workers: 2, timeouts: { total } })));
+    for (const a of answers) assert.equal(a.code, 200);
+    assert.ok(answers.some((a) => a.changed.includes('timeouts.total')));
+    last = await post(gateway, { workers: 2, timeouts: { total } });
+    assert.deepEqual(last.changed, []);
+  }
+  assertNoneFailed(await running.stop());
+});
+
+test('pages of other sites cannot reload', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, { upstream });
+  const origin = `http://127.0.0.1:${gateway.adminPort}`;
+  assert.equal((await post(gateway, {}, { origin: 'http://evil.test' })).code, 403);
+  assert.equal((await post(gateway, {}, { host: 'evil.test' })).code, 403);
+  assert.equal((await post(gateway, {}, { origin })).code, 200);
+  const get = await request(gateway.adminPort, '/-/reload');
+  assert.equal(get.status, 405);
+  assert.equal(get.headers.allow, 'POST');
+});
+
+test('inferometer reload: prints what changed, or what is in the way', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, { upstream });
+  const cli = () => run(['reload', '--admin', `127.0.0.1:${gateway.adminPort}`]);
+  gateway.writeConfig({ timeouts: { idle: '9s' } });
+  const taken = await cli();
+  assert.equal(taken.code, 0, taken.stderr);
+  assert.match(taken.stdout, /reloaded; changed: timeouts\.idle/);
+  gateway.writeConfig({ wurkers: 1 });
+  const refused = await cli();
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /inferometer\.yaml:\d+:\d+: .*wurkers[^]*hint: [^]*refused/);
+  const nobody = await run(['reload', '--admin', '127.0.0.1:1']);
+  assert.equal(nobody.code, 1);
+  assert.match(nobody.stderr, /no answer from 127\.0\.0\.1:1: .*refused/);
+  assert.equal((await run(['reload', '--amdin', 'x'])).code, 2);
+  assert.equal((await run(['reload', '--help'])).code, 0);
 });

@@ -29,6 +29,8 @@ struct rig {
     struct addr at;
     int fd;
     bool is_ready;
+    uint64_t n_reloads; /* asked for */
+    bool is_stopping;
     char answer[64 * 1024];
 };
 
@@ -48,11 +50,18 @@ static void inflight(void *arg, struct jsonw *w)
     jsonw_end_object(w);
 }
 
+static uint64_t reload(void *arg)
+{
+    struct rig *r = arg;
+    return r->is_stopping ? 0 : ++r->n_reloads;
+}
+
 static int setup(void **state)
 {
     static struct rig r;
     struct err err;
-    struct api_sources sources = {.is_ready = is_ready, .inflight = inflight, .arg = &r};
+    struct api_sources sources = {
+        .is_ready = is_ready, .inflight = inflight, .reload = reload, .arg = &r};
     memset(&r, 0, sizeof(r));
     assert_int_equal(addr_parse(SPAN("127.0.0.1:0"), &r.at, &err), 0);
     assert_int_equal(loop_new(&r.loop), 0);
@@ -132,6 +141,8 @@ static void test_routes(void **state)
         {"GET", "/metrics/", "", "404", "no such page"},
         {"POST", "/metrics", "Content-Length: 0\r\n", "405", "only GET and HEAD"},
         {"DELETE", "/api/v1/inflight", "", "405", "only GET and HEAD"},
+        {"GET", "/-/reload", "", "405", "only POST"},
+        {"HEAD", "/-/reload", "", "405", ""},
     };
     struct rig *r = *state;
     recent_push(r->recent, SPAN("{\"a\":1}"));
@@ -286,6 +297,107 @@ static void test_connections_are_bounded(void **state)
     TURNS(r->loop, (void)0, 3);
 }
 
+/* --- reloads --- */
+
+#define RELOAD_WITH(fields)                                                                        \
+    "POST /-/reload HTTP/1.1\r\n" fields "Content-Length: 0\r\nConnection: close\r\n\r\n"
+#define RELOAD RELOAD_WITH("Host: 127.0.0.1:8401\r\n")
+
+static void ask_reload(struct rig *r, struct peer *p, const char *request)
+{
+    const struct sockaddr_in *at = (const struct sockaddr_in *)(const void *)&r->at.ss;
+
+    peer_connect(p, ntohs(at->sin_port));
+    peer_send(p, request);
+    turns(r);
+    peer_read(p);
+}
+
+/* Nobody waits for an answer but who asked, and one attempt answers all that came before it. */
+static void test_reloads_are_answered_later(void **state)
+{
+    struct api_reloaded first = {2, 200, SPAN("{\"a\":1}\n"), SPAN("text 1\n")};
+    struct api_reloaded second = {3, 400, SPAN("{\"a\":2}\n"), SPAN("text 2\n")};
+    struct rig *r = *state;
+    struct peer p[3];
+
+    ask_reload(r, &p[0], RELOAD);
+    ask_reload(r, &p[1], RELOAD_WITH("Host: [::1]:8401\r\nAccept: text/plain\r\n"));
+    ask_reload(r, &p[2], RELOAD);
+    assert_int_equal(r->n_reloads, 3);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(p[i].n, 0);
+    assert_true(has(ask(r, "GET", "/healthz", ""), "ok"));
+    api_reloaded(r->api, &first);
+    PUMP(r->loop, (peer_read(&p[0]), peer_read(&p[1])), p[0].is_eof && p[1].is_eof);
+    assert_true(peer_has(&p[0], "HTTP/1.1 200 ") && peer_has(&p[0], "\r\n\r\n{\"a\":1}\n"));
+    assert_true(peer_has(&p[1], "text/plain") && peer_has(&p[1], "\r\n\r\ntext 1\n"));
+    peer_read(&p[2]);
+    assert_int_equal(p[2].n, 0);
+    api_reloaded(r->api, &second);
+    PUMP(r->loop, peer_read(&p[2]), p[2].is_eof);
+    assert_true(peer_has(&p[2], "HTTP/1.1 400 ") && peer_has(&p[2], "{\"a\":2}"));
+    for (int i = 0; i < 3; i++)
+        peer_done(&p[i]);
+}
+
+/* Who leaves before there is an answer leaves nothing behind; nor does who waits at the end. */
+static void test_reloads_that_nobody_waits_for(void **state)
+{
+    struct api_reloaded answer = {1, 200, SPAN("{}"), SPAN("t")};
+    struct rig *r = *state;
+    struct peer p;
+    int64_t n_before = live_blocks(r);
+
+    ask_reload(r, &p, RELOAD);
+    peer_reset(&p);
+    peer_done(&p);
+    turns(r);
+    assert_int_equal(mem_live_blocks(), n_before);
+    api_reloaded(r->api, &answer);
+    ask_reload(r, &p, RELOAD);
+    peer_done(&p);
+    r->is_stopping = true;
+    ask_reload(r, &p, RELOAD);
+    assert_true(peer_has(&p, "HTTP/1.1 503 ") && peer_has(&p, "stopping"));
+    peer_done(&p);
+}
+
+/* Pages of other sites, and names that could be made to point here. */
+static void test_reloads_of_other_sites_are_refused(void **state)
+{
+    static const struct {
+        const char *request;
+        bool is_allowed;
+    } rows[] = {
+        {RELOAD_WITH("Host: 127.0.0.1:8401\r\nOrigin: http://127.0.0.1:8401\r\n"), true},
+        {RELOAD_WITH("Host: localhost:8401\r\nOrigin: http://localhost:8401\r\n"), true},
+        {RELOAD_WITH("Host: LOCALHOST\r\n"), true},
+        {RELOAD_WITH("Host: 10.1.2.3\r\n"), true},
+        {RELOAD_WITH("Host: [fe80::1]:1\r\nOrigin: https://[fe80::1]:1\r\n"), true},
+        {RELOAD_WITH("Host: 127.0.0.1:8401\r\nOrigin: http://evil.test\r\n"), false},
+        {RELOAD_WITH("Host: 127.0.0.1:8401\r\nOrigin: null\r\n"), false},
+        {RELOAD_WITH("Host: 127.0.0.1:8401\r\nOrigin: \r\n"), false},
+        {RELOAD_WITH("Host: 127.0.0.1:8401\r\nOrigin: http://127.0.0.1:8400\r\n"), false},
+        {RELOAD_WITH("Host: 127.0.0.1:8401\r\nOrigin: 127.0.0.1:8401\r\n"), false},
+        {RELOAD_WITH("Host: evil.test:8401\r\n"), false},
+        {RELOAD_WITH("Host: evil.test:8401\r\nOrigin: http://evil.test:8401\r\n"), false},
+        {RELOAD_WITH("Host: 127.0.0.1.evil.test\r\n"), false},
+        {RELOAD_WITH("Host: localhost.evil.test\r\n"), false},
+    };
+    struct rig *r = *state;
+
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        uint64_t n_before = r->n_reloads;
+        struct peer p;
+
+        ask_reload(r, &p, rows[i].request);
+        assert_row(rows[i].request, (r->n_reloads == n_before + 1) == rows[i].is_allowed);
+        assert_row(rows[i].request, peer_has(&p, "HTTP/1.1 403 ") == !rows[i].is_allowed);
+        peer_done(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -297,6 +409,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_a_reader_that_takes_nothing_is_let_go, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(test_connections_are_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reloads_are_answered_later, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reloads_that_nobody_waits_for, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_reloads_of_other_sites_are_refused, setup, teardown),
     };
     return cmocka_run_group_tests_name("api/api", tests, NULL, NULL);
 }

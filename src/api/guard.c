@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "api/guard.h"
+
+#include "io/addr.h"
+
+/* The value of Host without port and brackets. */
+static struct span host_name(struct span host)
+{
+    if (host.n > 0 && host.p[0] == '[')
+        return span_of(host.p + 1, span_find_char(span_from(host, 1), ']'));
+    return span_of(host.p, span_find_char(host, ':'));
+}
+
+/* An address, or the one name that no resolver decides about. */
+static bool is_own_name(struct span host)
+{
+    struct span name = host_name(host);
+    struct addr a;
+
+    return span_eq_nocase(name, SPAN("localhost")) || addr_from_ip(name, 0, &a);
+}
+
+static bool is_same_origin(struct span origin, struct span host)
+{
+    static const struct span schemes[] = {SPAN_INIT("http://"), SPAN_INIT("https://")};
+
+    for (size_t i = 0; i < ARRAY_LEN(schemes); i++)
+        if (span_starts_with(origin, schemes[i]) &&
+            span_eq_nocase(span_from(origin, schemes[i].n), host))
+            return true;
+    return false;
+}
+
+const char *guard_refusal(const struct http1_head *head)
+{
+    struct span host = http1_field_value(head, SPAN("Host"));
+    struct span origin = http1_field_value(head, SPAN("Origin"));
+
+    if (host.n > 0 && !is_own_name(host))
+        return "Host has to be an address or localhost here, so that no other site's page can ask";
+    if (origin.p && !is_same_origin(origin, host))
+        return "this request comes from a page of another site";
+    return NULL;
+}
