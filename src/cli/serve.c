@@ -4,6 +4,9 @@
  *
  *   SIGINT, SIGTERM  drain, then stop; a second one stops at once
  *   SIGHUP           read the configuration again, open the log file anew
+ *
+ * A service manager is told (daemon/notify.h) when it serves, reloads and stops, and that its loops
+ * turn.
  */
 #include "cli/serve.h"
 
@@ -19,8 +22,20 @@
 #include "daemon/config_args.h"
 #include "daemon/config_reload.h"
 #include "daemon/daemon.h"
+#include "daemon/notify.h"
 
-enum { DRAIN_LOOK_MS = 50, REPORT_MAX = 256 * 1024 };
+enum { DRAIN_LOOK_MS = 50, REPORT_MAX = 256 * 1024, STATUS_MAX = 256 };
+
+/* What runs, and who is told of it. */
+struct serving {
+    struct daemon *d;
+    const struct config_args *args;
+    struct notify notify;
+    mono_t t_beat; /* when the service manager is told next that the loops turn */
+    int signal_fd;
+};
+
+/* --- reloads --- */
 
 /* What the admin listener is told of an attempt. */
 static void answer_reload(struct daemon *d, uint64_t upto,
@@ -40,33 +55,79 @@ static void answer_reload(struct daemon *d, uint64_t upto,
     buf_done(&text);
 }
 
+/* What people see of it in the service manager. */
+static const char *status_text(const struct serving *s, char *dst)
+{
+    (void)snprintf(dst, STATUS_MAX, "clients: %s, admin: %s", daemon_listen_text(s->d, 0),
+                   daemon_admin_text(s->d));
+    return dst;
+}
+
 /* upto: who of the admin listener's is answered; 0: nobody, it was a signal. */
-static void reload(struct daemon *d, const struct config_args *args, uint64_t upto)
+static void reload(struct serving *s, uint64_t upto)
 {
     struct config_reload_report report;
+    char status[STATUS_MAX];
 
-    daemon_reopen_log(d);
-    config_reload_try(d, args, &report);
+    notify_reloading(&s->notify);
+    daemon_reopen_log(s->d);
+    config_reload_try(s->d, s->args, &report);
     config_reload_log(&report);
     if (upto > 0)
-        answer_reload(d, upto, &report);
+        answer_reload(s->d, upto, &report);
+    notify_ready(&s->notify, status_text(s, status));
+}
+
+/* --- waiting --- */
+
+/* Says that the loops turn, when it is time to. Returns ms until the next time, -1: none. */
+static int beat(struct serving *s)
+{
+    int64_t every_ns = s->notify.watchdog_ns / 2;
+    mono_t now = clock_mono();
+
+    if (every_ns == 0)
+        return -1;
+    if (now.ns >= s->t_beat.ns) {
+        if (daemon_beats(s->d))
+            notify_alive(&s->notify);
+        s->t_beat = mono_add(now, every_ns);
+    }
+    return (int)(mono_diff(s->t_beat, now) / NS_PER_MS) + 1;
+}
+
+/* The next signal, or 0 when something else has happened, or after timeout_ms (-1: no limit). */
+static int wait_for(struct serving *s, int timeout_ms)
+{
+    int beat_ms = beat(s);
+
+    if (timeout_ms < 0 || (beat_ms >= 0 && beat_ms < timeout_ms))
+        timeout_ms = beat_ms;
+    return signals_wait_or(s->signal_fd, daemon_wake_fd(s->d), timeout_ms);
+}
+
+static bool is_stop(int sig)
+{
+    return sig == SIGINT || sig == SIGTERM;
 }
 
 /* Until it is to stop. */
-static void attend(struct daemon *d, const struct config_args *args, int signal_fd)
+static void attend(struct serving *s)
 {
     for (;;) {
-        int sig = signals_wait_or(signal_fd, daemon_wake_fd(d), -1);
+        int sig = wait_for(s, -1);
         uint64_t upto;
 
-        if (sig == SIGINT || sig == SIGTERM)
+        if (is_stop(sig))
             return;
         if (sig == SIGHUP)
-            reload(d, args, 0);
-        if (daemon_take_reload(d, &upto))
-            reload(d, args, upto);
+            reload(s, 0);
+        if (daemon_take_reload(s->d, &upto))
+            reload(s, upto);
     }
 }
+
+/* --- the end --- */
 
 /* Whoever asked just before gets an answer, too. */
 static void refuse_reloads(struct daemon *d)
@@ -79,25 +140,45 @@ static void refuse_reloads(struct daemon *d)
         daemon_answer_reload(d, &answer);
 }
 
-static void drain(struct daemon *d, int64_t timeout_ns)
+/* For at most that long, or until is_over (NULL: all of it). False: a second signal came. */
+static bool linger(struct serving *s, int64_t timeout_ns, bool (*is_over)(const struct daemon *d))
 {
     mono_t until = mono_add(clock_mono(), timeout_ns);
 
+    while (!(is_over && is_over(s->d)) && clock_mono().ns < until.ns) {
+        if (is_stop(wait_for(s, DRAIN_LOOK_MS))) {
+            LOG_INFO("stopping at once, open requests are cut");
+            return false;
+        }
+        refuse_reloads(s->d);
+    }
+    return true;
+}
+
+static void drain(struct serving *s)
+{
+    const struct config *c = daemon_config(s->d);
+    long long delay_s = c->drain_delay_ns / NS_PER_S;
+    long long timeout_s = c->drain_timeout_ns / NS_PER_S;
+
+    daemon_leave(s->d);
+    notify_stopping(&s->notify, "stopping, open requests go on");
+    if (c->drain_delay_ns > 0) {
+        LOG_INFO("stopping: not ready any more, new connections are taken for %lld s still; a "
+                 "second signal stops at once",
+                 delay_s);
+        if (!linger(s, c->drain_delay_ns, NULL))
+            return;
+    }
     LOG_INFO(
         "stopping: no new connections, waiting up to %lld s for open requests; a second signal "
         "stops at once",
-        (long long)(timeout_ns / NS_PER_S));
-    daemon_drain(d);
-    while (!daemon_is_drained(d) && clock_mono().ns < until.ns) {
-        int sig = signals_wait(DRAIN_LOOK_MS);
-
-        refuse_reloads(d);
-        if (sig == SIGINT || sig == SIGTERM) {
-            LOG_INFO("stopping at once, open requests are cut");
-            return;
-        }
-    }
+        timeout_s);
+    daemon_drain(s->d);
+    (void)linger(s, c->drain_timeout_ns, daemon_is_drained);
 }
+
+/* --- the beginning --- */
 
 /* What stands in front of a listening address in a URL. */
 static const char *scheme_of(const char *address, const struct config *config)
@@ -122,33 +203,45 @@ static void announce(const struct daemon *d, const struct config *config)
     fflush(ready);
 }
 
+static int start(struct serving *s, struct config *config, struct err *reterr)
+{
+    int r = s->signal_fd = signals_open();
+
+    if (r < 0)
+        return err_set(reterr, r, "could not wait for signals: %s", err_str(r));
+    r = log_start(reterr);
+    return r < 0 ? r : daemon_start(config, &s->d, reterr);
+}
+
 static int serve(struct config *config, const struct config_args *args)
 {
-    struct daemon *d;
+    struct serving s = {.args = args};
     struct err err = {0};
-    int signal_fd;
+    char status[STATUS_MAX];
+    int r;
 
     signals_block();
     nofile_raise();
     log_level_set(config->log_level);
-    signal_fd = signals_open();
-    if (signal_fd < 0)
-        err_set(&err, signal_fd, "could not wait for signals: %s", err_str(signal_fd));
-    if (signal_fd < 0 || log_start(&err) < 0 || daemon_start(config, &d, &err) < 0) {
-        log_stop();
-        fprintf(stderr, "inferometer: %s\n", err.text);
-        if (err.hint[0])
-            fprintf(stderr, "hint: %s\n", err.hint);
-        return 1;
+    notify_open(&s.notify);
+    r = start(&s, config, &err);
+    if (r == 0) {
+        announce(s.d, config);
+        notify_ready(&s.notify, status_text(&s, status));
+        attend(&s);
+        drain(&s);
+        daemon_stop(s.d);
+        LOG_INFO("stopped");
     }
-    announce(d, config);
-    attend(d, args, signal_fd);
-    drain(d, daemon_config(d)->drain_timeout_ns);
-    daemon_stop(d);
-    LOG_INFO("stopped");
     log_stop();
-    close(signal_fd);
-    return 0;
+    if (r < 0)
+        fprintf(stderr, "inferometer: %s\n", err.text);
+    if (r < 0 && err.hint[0])
+        fprintf(stderr, "hint: %s\n", err.hint);
+    notify_close(&s.notify);
+    if (s.signal_fd >= 0)
+        close(s.signal_fd);
+    return r < 0 ? 1 : 0;
 }
 
 static void help_print(FILE *to)

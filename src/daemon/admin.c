@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "daemon/pulse.h"
 #include "io/listener.h"
 
 enum { BACKLOG = 128 };
@@ -20,6 +21,7 @@ struct admin {
     void *arg;
     int fd; /* -1: not listening */
     bool is_running;
+    struct pulse pulse;
     pthread_t thread;
     char text[ADDR_TEXT_MAX];
 };
@@ -60,6 +62,7 @@ int admin_start(const struct addr *at, const struct api_sources *sources, void (
         r = api_listen(a->api, a->fd);
     if (r == 0)
         loop_timer_start(a->loop, &a->timer, TICK_NS);
+    pulse_init(&a->pulse, a->loop);
     if (r == 0)
         r = -pthread_create(&a->thread, NULL, admin_main, a);
     if (r < 0) {
@@ -130,6 +133,11 @@ int admin_post_reloaded(struct admin *a, const struct api_reloaded *r)
     if (e < 0)
         mem_free(m);
     return e;
+}
+
+bool admin_beats(struct admin *a)
+{
+    return pulse_beats(&a->pulse);
 }
 
 const char *admin_text(const struct admin *a)

@@ -20,6 +20,9 @@ struct admin *admin_stop(struct admin *a); /* NULL is allowed; returns NULL */
 /* Answers those who asked for a reload up to that number; from any thread. -ENOMEM. */
 int admin_post_reloaded(struct admin *a, const struct api_reloaded *r) WARN_UNUSED;
 
+/* Whether its loop still turns: daemon/pulse.h. By one thread. */
+bool admin_beats(struct admin *a);
+
 const char *admin_text(const struct admin *a); /* address as bound */
 
 #endif

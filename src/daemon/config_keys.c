@@ -63,6 +63,18 @@ const struct config_key config_keys[] = {
             "How long running requests may go on after a stop was asked for; then they are cut.",
     },
     {
+        .path = "drain_delay",
+        .type = &config_type_duration,
+        .def = "0",
+        .min = 0,
+        .max = HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(drain_delay_ns),
+        .example = "10s",
+        .help = "How long new connections are still taken after a stop was asked for, with "
+                "`/readyz` saying no already, so that load balancers notice in time.",
+    },
+    {
         .path = "models",
         .type = &config_type_texts,
         .def = "[]",

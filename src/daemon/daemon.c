@@ -529,9 +529,29 @@ void daemon_reopen_log(struct daemon *d)
         jsonlog_reopen(d->log);
 }
 
-void daemon_drain(struct daemon *d)
+bool daemon_beats(struct daemon *d)
+{
+    bool is_alive = admin_beats(d->admin);
+
+    if (!is_alive)
+        LOG_ERROR("the admin thread does not turn");
+    for (size_t i = 0; i < d->n_workers; i++) {
+        if (worker_beats(d->workers[i]))
+            continue;
+        LOG_ERROR("worker %zu does not turn", i);
+        is_alive = false;
+    }
+    return is_alive;
+}
+
+void daemon_leave(struct daemon *d)
 {
     atomic_store_explicit(&d->is_draining, true, memory_order_relaxed);
+}
+
+void daemon_drain(struct daemon *d)
+{
+    daemon_leave(d);
     /* Refuses what comes from now on. Closing would free the number while workers still hold it. */
     for (size_t i = 0; i < d->n_listeners; i++)
         listener_refuse(d->listen_fds[i]);

@@ -38,7 +38,16 @@ void daemon_answer_reload(struct daemon *d, const struct api_reloaded *answer);
 /* The log file was renamed: open it anew. */
 void daemon_reopen_log(struct daemon *d);
 
-/* Not ready any more, new connections are refused; open exchanges go on. */
+/*
+ * Whether every loop has turned since the last call (the first: true). Call it at an interval in
+ * which a loop has to turn; those that have not are named in the operator's log.
+ */
+bool daemon_beats(struct daemon *d);
+
+/* Not ready any more, but everything is served as before; no reload is taken any more. */
+void daemon_leave(struct daemon *d);
+
+/* The same, and new connections are refused; open exchanges go on. */
 void daemon_drain(struct daemon *d);
 bool daemon_is_drained(const struct daemon *d);
 

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
+#include "daemon/pulse.h"
 #include "daemon/sink.h"
 #include "observe/observe.h"
 
@@ -20,6 +21,7 @@ struct worker {
     pthread_t thread;
     bool is_running;
     atomic_bool is_drained;
+    struct pulse pulse;
 };
 
 #define LOOK_EVERY_NS NS_PER_S
@@ -91,6 +93,7 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
     if (r < 0)
         goto fail;
     loop_timer_start(w->loop, &w->look, LOOK_EVERY_NS);
+    pulse_init(&w->pulse, w->loop);
     *ret = w;
     return 0;
 fail:
@@ -209,6 +212,11 @@ int worker_post_drain(struct worker *w)
 bool worker_is_drained(const struct worker *w)
 {
     return atomic_load_explicit(&w->is_drained, memory_order_acquire);
+}
+
+bool worker_beats(struct worker *w)
+{
+    return pulse_beats(&w->pulse);
 }
 
 /* --- in flight --- */

@@ -67,6 +67,9 @@ void worker_stop(struct worker *w);
  */
 struct worker *worker_free(struct worker *w);
 
+/* Whether its loop still turns: daemon/pulse.h. By one thread. */
+bool worker_beats(struct worker *w);
+
 /* What waits for which upstream, as of this worker's last look, which it takes once a second. */
 void worker_waiting(struct worker *w, struct observe_waiting *ret, size_t n);
 

@@ -96,3 +96,36 @@ test('the drain time bounds the wait', async (t) => {
   assert.equal((await over).isComplete, false);
   assertOutcome(await gateway.recordNamed(id), 'cut_by_gateway', 'drain');
 });
+
+test('drain_delay: not ready at once, but new connections are served until it is over', async (t) => {
+  const { gateway } = await setup(t, { drain_delay: '1s' });
+  const { id, over } = await openStream(gateway, { 'ttft-ms': 5, 'itl-ms': 20, tokens: 40 });
+  gateway.process.signal('SIGTERM');
+  await waitFor('readyz to say no', async () => (await readyStatus(gateway)) === 503);
+  const late = await gateway.chat({}, { headers: sim({ 'ttft-ms': 5, 'itl-ms': 1, tokens: 2 }) });
+  assert.equal(late.status, 200);
+  assert.ok(late.isComplete);
+  assert.ok((await over).isComplete);
+  assertOutcome(await gateway.recordNamed(id), 'ok');
+  await waitFor('connections to be refused', () =>
+    RawClient.connect(gateway.port).then((c) => (c.close(), false), (e) => e.code === 'ECONNREFUSED'));
+  assert.deepEqual(await gateway.process.exited, { code: 0, signal: null });
+});
+
+test('a second signal ends the delay, too', async (t) => {
+  const { gateway } = await setup(t, { drain_delay: '1h' });
+  const { over } = await openStream(gateway, { 'ttft-ms': 5, 'itl-ms': 5, tokens: 1000000 });
+  gateway.process.signal('SIGTERM');
+  await waitFor('readyz to say no', async () => (await readyStatus(gateway)) === 503);
+  const { ms } = await timed(() => gateway.process.stop('SIGINT'));
+  assert.deepEqual(gateway.process.exit, { code: 0, signal: null });
+  assert.equal((await over).isComplete, false);
+  assert.ok(ms < 2000 * SLOW, `${ms} ms`);
+});
+
+test('what asks for a reload during the drain is refused', async (t) => {
+  const { gateway } = await setup(t, { drain_delay: '1h' });
+  gateway.process.signal('SIGTERM');
+  await waitFor('readyz to say no', async () => (await readyStatus(gateway)) === 503);
+  assert.equal((await request(gateway.adminPort, '/-/reload', { method: 'POST' })).status, 503);
+});

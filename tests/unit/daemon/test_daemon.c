@@ -187,12 +187,45 @@ static void test_stop_before_requests_are_read(void **state)
     assert_int_equal(mem_live_blocks(), n_live);
 }
 
+/* A worker that hangs in a system call shows: it has not turned since it was asked. */
+static void test_a_worker_that_hangs(void **state)
+{
+    struct peer p;
+    struct daemon *d;
+    (void)state;
+    lookup_ns = 0;
+    d = start(1);
+    connect_to(&p, d);
+    assert_true(daemon_beats(d));
+    for (int i = 0; !daemon_beats(d); i++) {
+        assert_true(i < 5000);
+        usleep(1000);
+    }
+    atomic_store(&read_ns, 500 * NS_PER_MS);
+    peer_send(&p, "GET ");
+    for (int i = 0; atomic_load(&read_ns) != 0; i++) {
+        assert_true(i < 5000);
+        usleep(1000);
+    }
+    usleep(1000); /* what was posted before it hung ran */
+    (void)daemon_beats(d);
+    assert_false(daemon_beats(d));
+    assert_false(daemon_beats(d));
+    for (int i = 0; !daemon_beats(d); i++) {
+        assert_true(i < 5000);
+        usleep(1000);
+    }
+    daemon_stop(d);
+    peer_done(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_stop_during_a_lookup),
         cmocka_unit_test(test_stop_as_lookups_end),
         cmocka_unit_test(test_stop_before_requests_are_read),
+        cmocka_unit_test(test_a_worker_that_hangs),
     };
     log_level_set(LOG_LEVEL_ERROR);
     return cmocka_run_group_tests_name("daemon/daemon", tests, NULL, NULL);
