@@ -4,13 +4,10 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "daemon/pulse.h"
-#include "io/listener.h"
 
-enum { BACKLOG = 128 };
 #define TICK_NS NS_PER_S
 
 struct admin {
@@ -19,11 +16,9 @@ struct admin {
     struct timer timer;
     void (*tick)(void *arg);
     void *arg;
-    int fd; /* -1: not listening */
     bool is_running;
     struct pulse pulse;
     pthread_t thread;
-    char text[ADDR_TEXT_MAX];
 };
 
 static void *admin_main(void *arg)
@@ -42,11 +37,10 @@ static void on_timer(struct timer *t)
     loop_timer_start(a->loop, t, TICK_NS);
 }
 
-int admin_start(const struct addr *at, const struct api_sources *sources, void (*tick)(void *arg),
-                struct admin **ret)
+int admin_new(int fd, const struct api_sources *sources, void (*tick)(void *arg),
+              struct admin **ret)
 {
     struct admin *a = mem_zalloc(1, sizeof(*a));
-    struct addr bound;
     int r;
 
     if (!a)
@@ -54,25 +48,27 @@ int admin_start(const struct addr *at, const struct api_sources *sources, void (
     timer_init(&a->timer, on_timer);
     a->tick = tick;
     a->arg = sources->arg;
-    a->fd = listener_open(at, BACKLOG, &bound);
-    r = a->fd < 0 ? a->fd : loop_new(&a->loop);
+    r = loop_new(&a->loop);
     if (r == 0)
         r = api_new(a->loop, sources, &a->api);
     if (r == 0)
-        r = api_listen(a->api, a->fd);
-    if (r == 0)
-        loop_timer_start(a->loop, &a->timer, TICK_NS);
-    pulse_init(&a->pulse, a->loop);
-    if (r == 0)
-        r = -pthread_create(&a->thread, NULL, admin_main, a);
+        r = api_listen(a->api, fd);
     if (r < 0) {
         admin_stop(a);
         return r;
     }
-    a->is_running = true;
-    addr_format(&bound, a->text);
+    loop_timer_start(a->loop, &a->timer, TICK_NS);
+    pulse_init(&a->pulse, a->loop);
     *ret = a;
     return 0;
+}
+
+int admin_start(struct admin *a)
+{
+    int r = -pthread_create(&a->thread, NULL, admin_main, a);
+
+    a->is_running = r == 0;
+    return r;
 }
 
 struct admin *admin_stop(struct admin *a)
@@ -89,8 +85,6 @@ struct admin *admin_stop(struct admin *a)
     }
     api_free(a->api);
     loop_free(a->loop);
-    if (a->fd >= 0)
-        listener_close(a->fd);
     mem_free(a);
     return NULL;
 }
@@ -138,9 +132,4 @@ int admin_post_reloaded(struct admin *a, const struct api_reloaded *r)
 bool admin_beats(struct admin *a)
 {
     return pulse_beats(&a->pulse);
-}
-
-const char *admin_text(const struct admin *a)
-{
-    return a->text;
 }

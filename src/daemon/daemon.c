@@ -9,25 +9,27 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "api/recent.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stat.h"
+#include "daemon/activation.h"
 #include "daemon/admin.h"
 #include "daemon/control.h"
 #include "daemon/discovery.h"
+#include "daemon/listeners.h"
 #include "daemon/routing.h"
 #include "daemon/upstreams.h"
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
 #include "export/jsonlog.h"
-#include "io/listener.h"
 
-enum { LISTENERS_MAX = 16, BACKLOG = 4096, RECENT_LINES = 1000, DESCRIPTORS_KEPT = 64 };
+enum { RECENT_LINES = 1000, DESCRIPTORS_KEPT = 64 };
+
+/* A client that is connected has so long to send its request once a drain has begun. */
+#define SETTLE_NS (200 * NS_PER_MS)
 
 struct daemon {
     struct config *config;
@@ -44,40 +46,15 @@ struct daemon {
     struct watchdog watchdog;
     struct resolver *resolver;
     struct upstreams upstreams;
-    int listen_fds[LISTENERS_MAX];
-    char listen_text[LISTENERS_MAX][ADDR_TEXT_MAX];
+    struct listeners listeners;
     struct tls_context *tls;                       /* of clients; NULL: plain HTTP */
     struct tls_context *listen_tls[LISTENERS_MAX]; /* the same, or NULL; borrowed */
-    size_t n_listeners;
     struct worker **workers;
     size_t n_workers;
     struct admin *admin;
     struct control control;
     atomic_bool is_draining;
 };
-
-/* --- listeners --- */
-
-/* The port is in use, or not ours to take: say which and what to do. */
-static int listen_error(int r, const char *text, const char *key, struct err *reterr)
-{
-    err_set(reterr, r, "could not listen on %s: %s", text, err_str(r));
-    if (r == -EADDRINUSE && span_starts_with(span_cstr(text), SPAN("unix:")))
-        err_hint(reterr,
-                 "another program answers there, or the file is no socket; choose another "
-                 "path with --%s",
-                 key);
-    else if (r == -EADDRINUSE)
-        err_hint(reterr, "another program uses this port; stop it or choose another with --%s",
-                 key);
-    else if (r == -EACCES && span_starts_with(span_cstr(text), SPAN("unix:")))
-        err_hint(reterr, "choose a directory with --%s that this user may write to", key);
-    else if (r == -EACCES)
-        err_hint(reterr, "ports below 1024 need privileges; choose another with --%s", key);
-    else if (r == -EADDRNOTAVAIL)
-        err_hint(reterr, "no interface of this machine has that address");
-    return r;
-}
 
 static int tls_open(struct daemon *d, struct err *reterr)
 {
@@ -86,39 +63,6 @@ static int tls_open(struct daemon *d, struct err *reterr)
                                       d->config->listen_key[0] ? d->config->listen_key : NULL};
 
     return c.cert_file[0] == '\0' ? 0 : tls_server_new(&c, &d->tls, reterr);
-}
-
-static int listeners_open(struct daemon *d, struct err *reterr)
-{
-    const struct config_texts *listen = &d->config->listen;
-
-    if (listen->n > LISTENERS_MAX)
-        return err_set(reterr, -EINVAL, "more than %d listen addresses", LISTENERS_MAX);
-    for (size_t i = 0; i < listen->n; i++) {
-        struct addr at, bound;
-        int r = addr_parse(span_cstr(listen->items[i]), &at, reterr);
-
-        if (r < 0)
-            return r;
-        r = listener_open(&at, BACKLOG, &bound);
-        if (r < 0)
-            return listen_error(r, listen->items[i], "listen", reterr);
-        d->listen_fds[d->n_listeners] = r;
-        d->listen_tls[d->n_listeners] = addr_is_unix(&bound) ? NULL : d->tls;
-        addr_format(&bound, d->listen_text[d->n_listeners++]);
-        if (!addr_is_loopback(&bound))
-            LOG_WARN("listening on %s: reachable from other machines, and there are no keys yet",
-                     d->listen_text[d->n_listeners - 1]);
-    }
-    return 0;
-}
-
-static void listener_end(int fd, bool is_refusing)
-{
-    if (is_refusing)
-        close(fd);
-    else
-        listener_close(fd);
 }
 
 /* --- shared parts --- */
@@ -213,7 +157,7 @@ static struct worker_settings settings_of(const struct config *config, struct ro
         .cuts_runaways = config->runaway_cut};
 }
 
-static int workers_start(struct daemon *d, struct err *reterr)
+static int workers_open(struct daemon *d, struct err *reterr)
 {
     struct worker_shared shared = {.gateway_config = d->gateway_config,
                                    .settings = settings_of(d->config, d->routes),
@@ -223,9 +167,9 @@ static int workers_start(struct daemon *d, struct err *reterr)
                                    .metrics = d->metrics,
                                    .log = d->log,
                                    .hops = &d->hops,
-                                   .listen_fds = d->listen_fds,
+                                   .listen_fds = d->listeners.fds,
                                    .listen_tls = d->listen_tls,
-                                   .n_listen_fds = d->n_listeners};
+                                   .n_listen_fds = d->listeners.n};
     size_t n = (size_t)d->config->workers;
     int r = 0;
 
@@ -237,9 +181,7 @@ static int workers_start(struct daemon *d, struct err *reterr)
         if (r == 0)
             d->n_workers++;
     }
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = worker_start(d->workers[i]);
-    return r < 0 ? err_set(reterr, r, "could not start the workers: %s", err_str(r)) : 0;
+    return r < 0 ? err_set(reterr, r, "could not set up the workers: %s", err_str(r)) : 0;
 }
 
 /* --- what the admin listener asks (on the admin thread) --- */
@@ -294,13 +236,9 @@ static int admin_open(struct daemon *d, struct err *reterr)
                                   .inflight = source_inflight,
                                   .reload = source_reload,
                                   .arg = d};
-    struct addr at;
-    int r = addr_parse(span_cstr(d->config->admin_listen), &at, reterr);
+    int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch_upstreams, &d->admin);
 
-    if (r < 0)
-        return r;
-    r = admin_start(&at, &sources, watch_upstreams, &d->admin);
-    return r < 0 ? listen_error(r, d->config->admin_listen, "admin", reterr) : 0;
+    return r < 0 ? err_set(reterr, r, "could not set up the admin listener: %s", err_str(r)) : 0;
 }
 
 /* --- models that upstreams list --- */
@@ -374,6 +312,31 @@ static int discovery_open(struct daemon *d, struct err *reterr)
 
 /* --- the whole --- */
 
+/* Where the sockets come from that need not be opened. */
+static int sockets_open(struct daemon *d, struct err *reterr)
+{
+    struct inherited in = {0};
+    int r = activation_take(d->config, &in, reterr);
+
+    if (r == 0)
+        r = listeners_open(&d->listeners, d->config, &in, reterr);
+    inherited_done(&in);
+    for (size_t i = 0; i < d->listeners.n; i++)
+        if (!span_starts_with(span_cstr(d->listeners.texts[i]), SPAN("unix:")))
+            d->listen_tls[i] = d->tls;
+    return r;
+}
+
+/* From here on connections are accepted: what could fail has been done before. */
+static int threads_start(struct daemon *d, struct err *reterr)
+{
+    int r = admin_start(d->admin);
+
+    for (size_t i = 0; r == 0 && i < d->n_workers; i++)
+        r = worker_start(d->workers[i]);
+    return r < 0 ? err_set(reterr, r, "could not start the threads: %s", err_str(r)) : 0;
+}
+
 int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
 {
     struct daemon *d = mem_zalloc(1, sizeof(*d));
@@ -389,15 +352,17 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
     else
         r = tls_open(d, reterr);
     if (r == 0)
-        r = listeners_open(d, reterr);
+        r = sockets_open(d, reterr);
     if (r == 0)
         r = shared_open(d, reterr);
     if (r == 0)
-        r = workers_start(d, reterr);
+        r = workers_open(d, reterr);
     if (r == 0)
         r = discovery_open(d, reterr);
     if (r == 0)
         r = admin_open(d, reterr);
+    if (r == 0)
+        r = threads_start(d, reterr);
     if (r < 0) {
         daemon_stop(d);
         return r;
@@ -427,8 +392,7 @@ struct daemon *daemon_stop(struct daemon *d)
     hops_done(&d->hops);
     gateway_config_unref(d->gateway_config);
     routes_unref(d->routes);
-    for (size_t i = 0; i < d->n_listeners; i++)
-        listener_end(d->listen_fds[i], atomic_load(&d->is_draining));
+    listeners_close(&d->listeners);
     tls_context_unref(d->tls);
     control_done(&d->control);
     config_unref(d->config);
@@ -553,10 +517,9 @@ void daemon_drain(struct daemon *d)
 {
     daemon_leave(d);
     /* Refuses what comes from now on. Closing would free the number while workers still hold it. */
-    for (size_t i = 0; i < d->n_listeners; i++)
-        listener_refuse(d->listen_fds[i]);
+    listeners_refuse(&d->listeners);
     for (size_t i = 0; i < d->n_workers; i++)
-        if (worker_post_drain(d->workers[i]) < 0)
+        if (worker_post_drain(d->workers[i], SETTLE_NS) < 0)
             LOG_WARN("worker %zu could not be told to drain, its requests will be cut", i);
 }
 
@@ -580,10 +543,10 @@ const struct config *daemon_config(const struct daemon *d)
 
 const char *daemon_listen_text(const struct daemon *d, size_t i)
 {
-    return i < d->n_listeners ? d->listen_text[i] : NULL;
+    return i < d->listeners.n ? d->listeners.texts[i] : NULL;
 }
 
 const char *daemon_admin_text(const struct daemon *d)
 {
-    return admin_text(d->admin);
+    return d->listeners.texts[d->listeners.n];
 }

@@ -15,7 +15,8 @@ struct worker {
     struct observer *observer;
     struct policy *policy;
     struct gateway *gateway;
-    struct timer look;
+    struct timer look, settle;
+    int64_t settle_ns; /* set before the drain is posted */
     int64_t cut_after_ns;
     bool cuts_runaways;
     pthread_t thread;
@@ -51,6 +52,22 @@ void worker_waiting(struct worker *w, struct observe_waiting *ret, size_t n)
     look_waiting(w->observer, ret, n);
 }
 
+/* --- drained --- */
+
+static void on_drained(void *arg)
+{
+    struct worker *w = arg;
+
+    atomic_store_explicit(&w->is_drained, true, memory_order_release);
+}
+
+static void on_settled(struct timer *t)
+{
+    struct worker *w = CONTAINER_OF(t, struct worker, settle);
+
+    gateway_drain(w->gateway, on_drained, w);
+}
+
 /* --- life --- */
 
 int worker_new(const struct worker_shared *shared, struct worker **ret)
@@ -67,6 +84,7 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
     if (!w)
         return -ENOMEM;
     timer_init(&w->look, on_look);
+    timer_init(&w->settle, on_settled);
     w->cut_after_ns = shared->settings.cut_after_ns;
     w->cuts_runaways = shared->settings.cuts_runaways;
     r = loop_new(&w->loop);
@@ -124,10 +142,12 @@ void worker_stop(struct worker *w)
         pthread_join(w->thread, NULL);
         w->is_running = false;
     }
-    if (w->loop)
+    if (w->loop) {
         loop_timer_stop(w->loop, &w->look);
-    if (w->gateway)
-        loop_turn(w->loop, 0); /* what was posted last still runs; it may still ask for names */
+        if (w->gateway)
+            loop_turn(w->loop, 0); /* what was posted last still runs; it may ask for names */
+        loop_timer_stop(w->loop, &w->settle);
+    }
     w->gateway = gateway_free(w->gateway);
 }
 
@@ -190,22 +210,17 @@ int worker_post_config(struct worker *w, struct gateway_config *config,
     return r;
 }
 
-static void on_drained(void *arg)
-{
-    struct worker *w = arg;
-
-    atomic_store_explicit(&w->is_drained, true, memory_order_release);
-}
-
 static void drain_run(void *arg)
 {
     struct worker *w = arg;
 
-    gateway_drain(w->gateway, on_drained, w);
+    gateway_hand_over(w->gateway);
+    loop_timer_start(w->loop, &w->settle, w->settle_ns);
 }
 
-int worker_post_drain(struct worker *w)
+int worker_post_drain(struct worker *w, int64_t settle_ns)
 {
+    w->settle_ns = settle_ns;
     return loop_post(w->loop, drain_run, w);
 }
 

@@ -53,8 +53,12 @@ int worker_start(struct worker *w) WARN_UNUSED; /* starts the thread */
 int worker_post_config(struct worker *w, struct gateway_config *config,
                        const struct worker_settings *settings) WARN_UNUSED;
 
-/* Stops accepting; worker_is_drained tells when no exchange is left. -ENOMEM. */
-int worker_post_drain(struct worker *w) WARN_UNUSED;
+/*
+ * Stops accepting. What was accepted before still gets its request in for settle_ns, and one more
+ * request goes on each idle connection; then idle ones close. worker_is_drained tells when no
+ * exchange is left. -ENOMEM.
+ */
+int worker_post_drain(struct worker *w, int64_t settle_ns) WARN_UNUSED;
 bool worker_is_drained(const struct worker *w);
 
 /* Stops and joins the thread and ends what is still open; afterwards nothing of it uses what is

@@ -102,6 +102,16 @@ int gateway_listen(struct gateway *g, int fd, struct tls_context *tls)
     return http_server_listen(g->server, fd, tls);
 }
 
+void gateway_look(struct gateway *g)
+{
+    http_server_look(g->server);
+}
+
+void gateway_hand_over(struct gateway *g)
+{
+    http_server_hand_over(g->server);
+}
+
 void gateway_config_set(struct gateway *g, struct gateway_config *config)
 {
     struct gateway_config *old = g->config;

@@ -133,6 +133,13 @@ struct gateway *gateway_free(struct gateway *g);
  * clients speak there; NULL: plain HTTP. */
 int gateway_listen(struct gateway *g, int fd, struct tls_context *tls) WARN_UNUSED;
 
+/* Accepts what waits on them, also where only another process was told of it. */
+void gateway_look(struct gateway *g);
+
+/* Stops accepting, since another process does; idle connections stay for one more request each, and
+ * gateway_drain closes what is left of them. */
+void gateway_hand_over(struct gateway *g);
+
 /* New exchanges use this config from now on; the upstreams must be the same. */
 void gateway_config_set(struct gateway *g, struct gateway_config *config);
 

@@ -85,13 +85,24 @@ int http_server_listen(struct http_server *s, int fd, struct tls_context *tls)
     return 0;
 }
 
+void http_server_look(struct http_server *s)
+{
+    for (size_t i = 0; i < s->n_listeners && !s->is_stopping; i++)
+        listener_look(&s->listeners[i].listener);
+}
+
+void http_server_hand_over(struct http_server *s)
+{
+    s->is_stopping = true;
+    for (size_t i = 0; i < s->n_listeners; i++)
+        listener_stop(&s->listeners[i].listener);
+}
+
 void http_server_stop_accepting(struct http_server *s)
 {
     struct list *next;
 
-    s->is_stopping = true;
-    for (size_t i = 0; i < s->n_listeners; i++)
-        listener_stop(&s->listeners[i].listener);
+    http_server_hand_over(s);
     for (struct list *i = s->conns.next; i != &s->conns; i = next) {
         struct http_server_conn *c = CONTAINER_OF(i, struct http_server_conn, _link);
         next = i->next;

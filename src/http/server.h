@@ -99,6 +99,9 @@ void *http_server_owner(const struct http_server *s);
  */
 enum { HTTP_LISTENERS_MAX = 16 };
 int http_server_listen(struct http_server *s, int fd, struct tls_context *tls) WARN_UNUSED;
+void http_server_look(struct http_server *s); /* as listener_look, at all of them */
+/* Another process accepts from now on: idle connections stay for one more request each. */
+void http_server_hand_over(struct http_server *s);
 void http_server_stop_accepting(struct http_server *s); /* and answers with Connection: close */
 size_t http_server_n_conns(const struct http_server *s);
 

@@ -2,6 +2,7 @@
 #include "io/listener.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -83,6 +84,36 @@ int listener_open(const struct addr *at, int backlog, struct addr *ret_bound)
     return fd;
 }
 
+static int int_option(int fd, int option, int *ret)
+{
+    socklen_t len = sizeof(*ret);
+
+    return getsockopt(fd, SOL_SOCKET, option, ret, &len) < 0 ? -errno : 0;
+}
+
+int listener_adopt(int fd, struct addr *ret_bound)
+{
+    int type = 0, is_listening = 0;
+    struct addr bound;
+    int flags, r = int_option(fd, SO_TYPE, &type);
+
+    if (r == 0)
+        r = int_option(fd, SO_ACCEPTCONN, &is_listening);
+    if (r < 0)
+        return r;
+    if (type != SOCK_STREAM || !is_listening || !fd_addr(fd, &bound))
+        return -EINVAL;
+    if (bound.ss.ss_family != AF_INET && bound.ss.ss_family != AF_INET6 && !addr_is_unix(&bound))
+        return -EAFNOSUPPORT;
+    flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+        fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+        return -errno;
+    fd_options_set(fd);
+    *ret_bound = bound;
+    return 0;
+}
+
 /* To be called while it still answers: nobody else can have put a socket of theirs there. */
 static void file_remove(int fd)
 {
@@ -157,6 +188,16 @@ int listener_start(struct listener *l, struct loop *loop, int fd,
     l->_watch.on_ready = listener_on_ready;
     timer_init(&l->_pause, listener_on_pause_over);
     return loop_watch(loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE);
+}
+
+void listener_look(struct listener *l)
+{
+    if (!l->_loop || l->_watch.fd < 0)
+        return;
+    /* Registering it anew tells what waits; where that fails, the pause's end tries again. */
+    loop_timer_stop(l->_loop, &l->_pause);
+    loop_unwatch(l->_loop, &l->_watch);
+    listener_on_pause_over(&l->_pause);
 }
 
 void listener_stop(struct listener *l)

@@ -28,6 +28,12 @@ struct listener {
  * NULL): with the port that the kernel chose. */
 int listener_open(const struct addr *at, int backlog, struct addr *ret_bound) WARN_UNUSED;
 
+/*
+ * Prepares a listening socket that somebody else opened, as if listener_open had. 0; -ENOTSOCK, or
+ * -EINVAL: it does not listen, or is no stream socket; -EAFNOSUPPORT: of no family that is served.
+ */
+int listener_adopt(int fd, struct addr *ret_bound) WARN_UNUSED;
+
 /* Closes a descriptor of listener_open, and removes the file of a Unix socket. */
 void listener_close(int fd);
 
@@ -40,5 +46,11 @@ void listener_refuse(int fd);
 int listener_start(struct listener *l, struct loop *loop, int fd,
                    void (*on_accept)(struct listener *l, int fd)) WARN_UNUSED;
 void listener_stop(struct listener *l);
+
+/*
+ * Looks for waiting connections that this loop was not told of: with EPOLLEXCLUSIVE it may have
+ * been another process, which has stopped meanwhile.
+ */
+void listener_look(struct listener *l);
 
 #endif

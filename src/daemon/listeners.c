@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/listeners.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "io/listener.h"
+
+enum { BACKLOG = 4096, ADMIN_BACKLOG = 128 };
+
+/* The port is in use, or not ours to take: say which and what to do. */
+static int open_error(int r, const char *text, const char *flag, struct err *reterr)
+{
+    bool is_unix = span_starts_with(span_cstr(text), SPAN("unix:"));
+
+    err_set(reterr, r, "could not listen on %s: %s", text, err_str(r));
+    if (r == -EADDRINUSE && is_unix)
+        err_hint(reterr,
+                 "another program answers there, or the file is no socket; choose another path "
+                 "with --%s",
+                 flag);
+    else if (r == -EADDRINUSE)
+        err_hint(reterr, "another program uses this port; stop it or choose another with --%s",
+                 flag);
+    else if (r == -EACCES && is_unix)
+        err_hint(reterr, "choose a directory with --%s that this user may write to", flag);
+    else if (r == -EACCES)
+        err_hint(reterr, "ports below 1024 need privileges; choose another with --%s", flag);
+    else if (r == -EADDRNOTAVAIL)
+        err_hint(reterr, "no interface of this machine has that address");
+    return r;
+}
+
+static int open_one(struct listeners *l, const char *text, bool is_admin, struct inherited *in,
+                    struct err *reterr)
+{
+    size_t i = l->n_all;
+    struct inherited_socket *s;
+    struct addr at;
+    int r = addr_parse(span_cstr(text), &at, reterr);
+
+    if (r < 0)
+        return r;
+    s = inherited_find(in, &at, is_admin);
+    r = s ? s->fd : listener_open(&at, is_admin ? ADMIN_BACKLOG : BACKLOG, &at);
+    if (r < 0)
+        return open_error(r, text, is_admin ? "admin" : "listen", reterr);
+    l->fds[i] = r;
+    l->is_ours[i] = !s || s->is_ours;
+    l->n_all++;
+    if (s) {
+        s->fd = -1;
+        (void)listener_adopt(r, &at); /* was already; tells the address as bound */
+    }
+    addr_format(&at, l->texts[i]);
+    if (!is_admin && !addr_is_loopback(&at))
+        LOG_WARN("listening on %s: reachable from other machines, and there are no keys yet",
+                 l->texts[i]);
+    return 0;
+}
+
+int listeners_open(struct listeners *l, const struct config *c, struct inherited *in,
+                   struct err *reterr)
+{
+    int r = 0;
+
+    if (c->listen.n > LISTENERS_MAX)
+        return err_set(reterr, -EINVAL, "more than %d listen addresses", LISTENERS_MAX);
+    for (size_t i = 0; r == 0 && i < c->listen.n; i++)
+        r = open_one(l, c->listen.items[i], false, in, reterr);
+    l->n = l->n_all;
+    return r < 0 ? r : open_one(l, c->admin_listen, true, in, reterr);
+}
+
+void listeners_refuse(struct listeners *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        if (l->is_ours[i])
+            listener_refuse(l->fds[i]);
+        l->is_ours[i] = false;
+    }
+}
+
+void listeners_share(struct listeners *l, uint32_t which)
+{
+    for (size_t i = 0; i < l->n_all; i++)
+        if (which >> i & 1)
+            l->is_ours[i] = false;
+}
+
+void listeners_close(struct listeners *l)
+{
+    for (size_t i = 0; i < l->n_all; i++) {
+        if (l->is_ours[i])
+            listener_close(l->fds[i]);
+        else
+            close(l->fds[i]);
+    }
+    l->n_all = 0;
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/listeners.h - the sockets that clients and administrators connect to: opened, or taken
+ *                      over from whoever opened them.
+ *
+ * Ownership: descriptors belong to this until listeners_close; workers and the admin thread borrow
+ *            them. A socket that others hold, too, is only closed: shutting it down would throw
+ *            away what waits in its queue for them.
+ * Threading: the main thread's; descriptors and texts are constant while it runs.
+ */
+#ifndef DAEMON_LISTENERS_H
+#define DAEMON_LISTENERS_H
+
+#include <stdint.h>
+
+#include "daemon/config.h"
+#include "daemon/inherited.h"
+#include "io/addr.h"
+
+enum { LISTENERS_MAX = 16, LISTENERS_ALL_MAX = LISTENERS_MAX + 1 };
+
+struct listeners {
+    size_t n;                                     /* for clients */
+    int fds[LISTENERS_ALL_MAX];                   /* the admin listener's is the last, at [n] */
+    char texts[LISTENERS_ALL_MAX][ADDR_TEXT_MAX]; /* addresses as bound */
+    bool is_ours[LISTENERS_ALL_MAX];              /* nobody else holds it */
+    size_t n_all;                                 /* open, admin included */
+};
+
+/* All addresses of the configuration. What fits is taken from in. On failure what was opened stays
+ * for listeners_close, and *reterr says what to do. */
+int listeners_open(struct listeners *l, const struct config *c, struct inherited *in,
+                   struct err *reterr) WARN_UNUSED;
+
+/* Clients are refused from now on, where nobody else listens. */
+void listeners_refuse(struct listeners *l);
+
+/* Bit i of those: another process holds socket i, too. */
+void listeners_share(struct listeners *l, uint32_t which);
+
+void listeners_close(struct listeners *l); /* also of one that is all zeros */
+
+#endif
