@@ -49,10 +49,10 @@ static int open_one(struct listeners *l, const char *text, bool is_admin, struct
     l->fds[i] = r;
     l->is_ours[i] = !s || s->is_ours;
     l->n_all++;
-    if (s) {
+    if (s)
         s->fd = -1;
-        (void)listener_adopt(r, &at); /* was already; tells the address as bound */
-    }
+    if (s && listener_adopt(r, &at) < 0) /* was done already; tells the address as bound */
+        return open_error(-EINVAL, text, is_admin ? "admin" : "listen", reterr);
     addr_format(&at, l->texts[i]);
     if (!is_admin && !addr_is_loopback(&at))
         LOG_WARN("listening on %s: reachable from other machines, and there are no keys yet",
