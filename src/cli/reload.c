@@ -44,7 +44,7 @@ static int exchange(const struct addr *at, const char *host, struct buf *answer)
                      "POST /-/reload HTTP/1.1\r\nHost: %s\r\nAccept: text/plain\r\n"
                      "Content-Length: 0\r\nConnection: close\r\n\r\n",
                      host);
-    int fd;
+    int fd = -1;
     int r = connect_to(at, &fd);
 
     if (r < 0)
