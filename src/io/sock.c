@@ -156,7 +156,7 @@ static size_t read_once(struct sock *s, char *dst, struct stamp *ret_at, int *re
     int64_t real_ns;
     ssize_t n;
 
-    if (s->_tls)
+    if (UNLIKELY(s->_tls != NULL))
         return tls_link_read(s->_tls, dst, ret_at, ret_end);
     n = fd_read(s->_watch.fd, dst, LIMIT_READ_BYTES, &real_ns);
     if (n <= 0) {
@@ -285,7 +285,7 @@ static int queue_rest(struct sock *s, const struct iovec *iov, int n, size_t ski
     return 0;
 }
 
-int sock_put(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
+static inline int put(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
 {
     size_t sent = 0;
 
@@ -303,12 +303,17 @@ int sock_put(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
     return queue_rest(s, iov, n, sent);
 }
 
+int sock_put(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
+{
+    return put(s, iov, n, ret_before);
+}
+
 int sock_send(struct sock *s, const struct iovec *iov, int n, mono_t *ret_before)
 {
     ASSERT(n <= IOV_MAX_HERE);
     if (!s->_is_open || s->_error < 0)
         return -EPIPE;
-    return s->_tls ? tls_link_send(s->_tls, iov, n, ret_before) : sock_put(s, iov, n, ret_before);
+    return s->_tls ? tls_link_send(s->_tls, iov, n, ret_before) : put(s, iov, n, ret_before);
 }
 
 static void sock_flush(struct sock *s)
