@@ -164,6 +164,14 @@ static void client_settings(SSL_CTX *x, bool is_unverified)
     SSL_CTX_sess_set_new_cb(x, tls_link_on_session);
 }
 
+static void server_settings(SSL_CTX *x)
+{
+    SSL_CTX_set_alpn_select_cb(x, on_alpn, NULL);
+    /* Clients keep their sessions themselves (tickets): no memory, no lock, and one is enough. */
+    (void)SSL_CTX_set_session_cache_mode(x, SSL_SESS_CACHE_OFF);
+    (void)SSL_CTX_set_num_tickets(x, 1);
+}
+
 static int ssl_ctx_new(const struct tls_context *c, SSL_CTX **ret, struct err *reterr)
 {
     SSL_CTX *x = SSL_CTX_new(c->is_server ? TLS_server_method() : TLS_client_method());
@@ -180,7 +188,7 @@ static int ssl_ctx_new(const struct tls_context *c, SSL_CTX **ret, struct err *r
     (void)SSL_CTX_set_mode(x, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_read_ahead(x, 1);
     if (c->is_server)
-        SSL_CTX_set_alpn_select_cb(x, on_alpn, NULL);
+        server_settings(x);
     else
         client_settings(x, c->is_unverified);
     if (!c->is_server && !c->is_unverified)

@@ -769,6 +769,34 @@ static void test_server(void **state)
     ends_close();
 }
 
+static void test_server_resumption(void **state)
+{
+    struct tls_context *t = server_context(&leaf);
+    (void)state;
+    for (int version = TLS1_2_VERSION; version <= TLS1_3_VERSION; version++) {
+        SSL_CTX *x = far_context(NULL, false);
+        SSL_SESSION *session = NULL;
+
+        assert_int_equal(SSL_CTX_set_max_proto_version(x, version), 1);
+        for (int i = 0; i < 3; i++) {
+            ends_open(true, false);
+            if (session)
+                assert_int_equal(SSL_set_session(far.ssl, session), 1);
+            assert_int_equal(sock_start_tls_server(&end.s, t), 0);
+            PUMP(loop, far_step(&far), far.is_ready && end_told('s'));
+            assert_int_equal(SSL_session_reused(far.ssl), i > 0);
+            end_send("x");
+            PUMP(loop, far_step(&far), far.n == 1); /* the ticket came before it */
+            SSL_SESSION_free(session);
+            session = SSL_get1_session(far.ssl);
+            far_goodbye(&far);
+            ends_close();
+        }
+        SSL_SESSION_free(session);
+    }
+    tls_context_unref(t);
+}
+
 /* The client's first request comes with the end of its handshake. */
 static void test_server_data_with_finished(void **state)
 {
@@ -972,6 +1000,7 @@ int main(void)
         CASE(test_client_certificate),
         CASE(test_resumption),
         CASE(test_server),
+        CASE(test_server_resumption),
         CASE(test_server_data_with_finished),
         CASE(test_server_refuses),
         CASE(test_server_plain_client),
