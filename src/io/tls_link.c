@@ -248,6 +248,8 @@ size_t tls_link_read(struct tls_link *t, char *dst, struct stamp *ret_at, int *r
             break;
         n += got;
         t->may_read = false;
+        if (!SSL_has_pending(t->ssl)) /* asking it for more would cost as much as a record */
+            break;
     }
     t->has_rest = n == LIMIT_READ_BYTES;
     if (r != 1) {
