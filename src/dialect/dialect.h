@@ -105,7 +105,8 @@ struct dialect_request {
     bool is_complete; /* the whole body was seen */
     bool is_stream;
     bool has_include_usage;        /* the client asked for usage itself */
-    bool is_duplicate_model;       /* "model" stands twice, or hides behind escapes */
+    bool is_duplicate_model;       /* another reader may find another model, see inspect.h */
+    bool is_model_cut;             /* model[] is only the beginning of the name */
     bool is_model_in_target;       /* model_at counts in the target, else in the window */
     size_t model_at, model_bytes;  /* where the name stands, in a body with its quotes; 0 bytes:
                                     * nowhere that it could be replaced */
@@ -252,8 +253,13 @@ const struct dialect *dialect_at(size_t i); /* NULL behind the last */
 struct dialect_endpoint {
     const char *label; /* "chat_completions", "completions", "models", ..., "other" */
     const struct dialect *dialect;
+    bool is_lookup; /* lists models or tells health: no model works for it */
 };
 const struct dialect_endpoint *dialect_endpoint(struct span method, struct span target);
+/* The same; *ret_prefix becomes the part of the path in front of what was matched: "/v1",
+ * "/openai/deployments/NAME", "/v1beta/models/NAME"; empty for "other". */
+const struct dialect_endpoint *dialect_endpoint_split(struct span method, struct span target,
+                                                      struct span *ret_prefix);
 const struct dialect_endpoint *dialect_endpoint_at(size_t i); /* NULL behind the last */
 
 #endif

@@ -308,8 +308,8 @@ static int hex_of(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Copies what may be percent-encoded; what is not rightly so stays as it is. */
-static void decode(struct span s, char *dst, size_t cap)
+/* Copies what may be percent-encoded; what is not rightly so stays as it is. Whether all of it. */
+static bool decode(struct span s, char *dst, size_t cap)
 {
     size_t n = 0;
     while (s.n > 0 && n + 1 < cap) {
@@ -320,6 +320,7 @@ static void decode(struct span s, char *dst, size_t cap)
         (void)span_take(&s, is_coded ? 3 : 1);
     }
     dst[n] = '\0';
+    return s.n == 0;
 }
 
 static struct span last_segment(struct span path)
@@ -345,7 +346,8 @@ static void read_target(struct span target, struct dialect_request *ret)
     struct span parent = last_segment((struct span){path.p, has_parent ? path.n - name.n - 1 : 0});
     if (colon > 0 && (span_eq(parent, SPAN("models")) || span_eq(parent, SPAN("tunedModels")) ||
                       span_eq(parent, SPAN("endpoints")))) {
-        decode((struct span){name.p, colon - 1}, ret->model, sizeof(ret->model));
+        ret->is_model_cut =
+            !decode((struct span){name.p, colon - 1}, ret->model, sizeof(ret->model));
         ret->is_model_in_target = true;
         ret->model_at = (size_t)(name.p - target.p);
         ret->model_bytes = colon - 1;
@@ -392,6 +394,13 @@ static void take_request_member(struct inspect_walk *w, enum key key)
     }
 }
 
+/* The path's model counts, else that of the body's outer object. */
+static void note_other_model(struct dialect_request *ret, struct span key)
+{
+    if (inspect_is_like_model(key))
+        ret->is_duplicate_model = true;
+}
+
 static void gemini_inspect(struct span target, struct span window, bool is_complete,
                            struct dialect_request *ret)
 {
@@ -406,12 +415,15 @@ static void gemini_inspect(struct span target, struct span window, bool is_compl
     while (w.is_object && json_key(j, &key)) {
         enum key k = key_of(key);
         if (k == KEY_MODEL && !is_named) {
-            inspect_take_model(&w);
+            inspect_take_model(&w, key);
         } else if (k != KEY_REQUEST) {
+            note_other_model(ret, key);
             take_request_member(&w, k);
         } else if (take_object(j)) {
-            while (json_key(j, &member))
+            while (json_key(j, &member)) {
+                note_other_model(ret, member);
                 take_request_member(&w, key_of(member));
+            }
         }
     }
     inspect_end(&w);

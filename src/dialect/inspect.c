@@ -13,21 +13,38 @@ void inspect_begin(struct inspect_walk *w, struct span window, bool is_complete,
     w->is_object = take_object(&w->json);
 }
 
-static void take_model(struct inspect_walk *w, struct span key)
+/* A name as a reader takes it that ends it at a NUL. */
+static bool is_like(struct span key, struct span name)
 {
-    struct dialect_request *r = w->request;
-    r->is_duplicate_model = w->n_models++ > 0 || key.n > strlen("model") || r->is_duplicate_model;
-    inspect_take_model(w);
+    struct span rest = key;
+    return span_eq_nocase(span_split(&rest, '\0'), name);
 }
 
-void inspect_take_model(struct inspect_walk *w)
+bool inspect_is_like_model(struct span raw_key)
+{
+    enum { LONGEST = 16 }; /* bytes that decide: none of the names has as many */
+    char text[LONGEST];
+    struct span key = raw_key;
+    if (span_find_char(raw_key, '\\') < raw_key.n)
+        key = span_of(text, json_unescape(raw_key, text, sizeof(text)));
+    return is_like(key, SPAN("model")) || is_like(key, SPAN("models")) ||
+           is_like(key, SPAN("fallbacks"));
+}
+
+void inspect_take_model(struct inspect_walk *w, struct span raw_key)
 {
     struct dialect_request *r = w->request;
+    char text[DIALECT_MODEL_MAX + 4]; /* room for one character more than is kept */
     struct json_value v;
+    r->is_duplicate_model =
+        r->is_duplicate_model || w->n_models++ > 0 || raw_key.n > strlen("model");
+    r->is_model_cut = false;
     r->model[0] = '\0';
     r->model_bytes = 0;
     if (!take_whole(&w->json, &v) || v.type != JSON_STRING)
         return;
+    size_t n = json_unescape(v.raw, text, sizeof(text));
+    r->is_model_cut = n >= sizeof(r->model) || memchr(text, '\0', n) != NULL;
     (void)json_unescape(v.raw, r->model, sizeof(r->model));
     r->model_bytes = v.raw.n + 2;
     r->model_at = json_offset(&w->json) - r->model_bytes;
@@ -52,10 +69,12 @@ bool inspect_member(struct inspect_walk *w, enum key *ret)
     while (w->is_object && json_key(&w->json, &raw)) {
         enum key key = key_of(raw);
         if (key == KEY_MODEL) {
-            take_model(w, raw);
+            inspect_take_model(w, raw);
         } else if (key == KEY_STREAM) {
             take_stream(w);
         } else {
+            if (key == KEY_OTHER && inspect_is_like_model(raw))
+                w->request->is_duplicate_model = true;
             *ret = key;
             return true;
         }

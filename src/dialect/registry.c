@@ -83,27 +83,28 @@ enum endpoint {
 };
 
 static const struct dialect_endpoint endpoints[ENDPOINT_COUNT_] = {
-    [ENDPOINT_CHAT_COMPLETIONS] = {"chat_completions", &dialect_openai_chat},
-    [ENDPOINT_COMPLETIONS] = {"completions", &dialect_openai_completions},
-    [ENDPOINT_EMBEDDINGS] = {"embeddings", &dialect_openai_embeddings},
-    [ENDPOINT_RESPONSES] = {"responses", &dialect_openai_responses},
-    [ENDPOINT_COUNT_TOKENS] = {"count_tokens", &dialect_anthropic_count_tokens},
-    [ENDPOINT_MESSAGES] = {"messages", &dialect_anthropic},
-    [ENDPOINT_OLLAMA_CHAT] = {"ollama_chat", &dialect_ollama},
-    [ENDPOINT_OLLAMA_GENERATE] = {"ollama_generate", &dialect_ollama},
-    [ENDPOINT_OLLAMA_EMBED] = {"ollama_embed", &dialect_ollama_embed},
-    [ENDPOINT_GENERATE_CONTENT] = {"generate_content", &dialect_gemini},
-    [ENDPOINT_STREAM_GENERATE_CONTENT] = {"stream_generate_content", &dialect_gemini},
-    [ENDPOINT_RERANK] = {"rerank", NULL},
-    [ENDPOINT_MODERATIONS] = {"moderations", NULL},
-    [ENDPOINT_TRANSCRIPTIONS] = {"audio_transcriptions", NULL},
-    [ENDPOINT_SPEECH] = {"audio_speech", NULL},
-    [ENDPOINT_IMAGES] = {"images", NULL},
-    [ENDPOINT_TOKENIZE] = {"tokenize", NULL},
-    [ENDPOINT_MODELS] = {"models", NULL},
-    [ENDPOINT_HEALTH] = {"health", NULL},
-    [ENDPOINT_METRICS] = {"metrics", NULL},
-    [ENDPOINT_OTHER] = {"other", NULL},
+    [ENDPOINT_CHAT_COMPLETIONS] = {.label = "chat_completions", .dialect = &dialect_openai_chat},
+    [ENDPOINT_COMPLETIONS] = {.label = "completions", .dialect = &dialect_openai_completions},
+    [ENDPOINT_EMBEDDINGS] = {.label = "embeddings", .dialect = &dialect_openai_embeddings},
+    [ENDPOINT_RESPONSES] = {.label = "responses", .dialect = &dialect_openai_responses},
+    [ENDPOINT_COUNT_TOKENS] = {.label = "count_tokens", .dialect = &dialect_anthropic_count_tokens},
+    [ENDPOINT_MESSAGES] = {.label = "messages", .dialect = &dialect_anthropic},
+    [ENDPOINT_OLLAMA_CHAT] = {.label = "ollama_chat", .dialect = &dialect_ollama},
+    [ENDPOINT_OLLAMA_GENERATE] = {.label = "ollama_generate", .dialect = &dialect_ollama},
+    [ENDPOINT_OLLAMA_EMBED] = {.label = "ollama_embed", .dialect = &dialect_ollama_embed},
+    [ENDPOINT_GENERATE_CONTENT] = {.label = "generate_content", .dialect = &dialect_gemini},
+    [ENDPOINT_STREAM_GENERATE_CONTENT] = {.label = "stream_generate_content",
+                                          .dialect = &dialect_gemini},
+    [ENDPOINT_RERANK] = {.label = "rerank"},
+    [ENDPOINT_MODERATIONS] = {.label = "moderations"},
+    [ENDPOINT_TRANSCRIPTIONS] = {.label = "audio_transcriptions"},
+    [ENDPOINT_SPEECH] = {.label = "audio_speech"},
+    [ENDPOINT_IMAGES] = {.label = "images"},
+    [ENDPOINT_TOKENIZE] = {.label = "tokenize"},
+    [ENDPOINT_MODELS] = {.label = "models", .is_lookup = true},
+    [ENDPOINT_HEALTH] = {.label = "health", .is_lookup = true},
+    [ENDPOINT_METRICS] = {.label = "metrics"},
+    [ENDPOINT_OTHER] = {.label = "other"},
 };
 
 struct route {
@@ -168,18 +169,36 @@ static bool is_method(const struct route *r, struct span method)
     return span_eq(method, SPAN("GET")) || span_eq(method, SPAN("HEAD"));
 }
 
-const struct dialect_endpoint *dialect_endpoint(struct span method, struct span target)
+/* Whether the path is this route's; then *ret_prefix is what stands in front of it. */
+static bool is_path(const struct route *r, struct span path, struct span *ret_prefix)
+{
+    struct span parent = without_last_segment(path);
+    if (span_ends_with(path, r->suffix))
+        *ret_prefix = (struct span){path.p, path.n - r->suffix.n};
+    else if (r->may_have_id && span_ends_with(parent, r->suffix))
+        *ret_prefix = (struct span){parent.p, parent.n - r->suffix.n};
+    else
+        return false;
+    return true;
+}
+
+const struct dialect_endpoint *dialect_endpoint_split(struct span method, struct span target,
+                                                      struct span *ret_prefix)
 {
     struct span path = path_of(target);
-    struct span parent = without_last_segment(path);
     for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
         const struct route *r = &routes[i];
-        bool is_path = span_ends_with(path, r->suffix) ||
-                       (r->may_have_id && span_ends_with(parent, r->suffix));
-        if (is_path && is_method(r, method))
+        if (is_path(r, path, ret_prefix) && is_method(r, method))
             return &endpoints[r->endpoint];
     }
+    *ret_prefix = (struct span){path.p, 0};
     return &endpoints[ENDPOINT_OTHER];
+}
+
+const struct dialect_endpoint *dialect_endpoint(struct span method, struct span target)
+{
+    struct span prefix;
+    return dialect_endpoint_split(method, target, &prefix);
 }
 
 const struct dialect_endpoint *dialect_endpoint_at(size_t i)

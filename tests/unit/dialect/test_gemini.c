@@ -489,6 +489,43 @@ static void refusals_have_the_form(void **state)
     }
 }
 
+/* What would let another reader find another model than the one found here. */
+static void other_models_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *target;
+        const char *body;
+        bool is_duplicate;
+    } rows[] = {
+        {"/v1beta/models/a:generateContent", "{\"contents\":[]}", false},
+        {"/v1beta/models/a:generateContent", "{\"model\":\"models/b\"}", true},
+        {"/v1beta/models/a:generateContent", "{\"request\":{\"model\":\"b\"}}", true},
+        {"/v1internal:generateContent", "{\"model\":\"a\",\"request\":{}}", false},
+        {"/v1internal:generateContent", "{\"model\":\"a\",\"model\":\"b\"}", true},
+        {"/v1internal:generateContent", "{\"mod\\u0065l\":\"a\"}", true},
+        {"/v1internal:generateContent", "{\"model\":\"a\",\"MODEL\":\"b\"}", true},
+        {"/v1internal:generateContent", "{\"model\":\"a\",\"request\":{\"Model\":\"b\"}}", true},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct dialect_request r;
+        dialect_gemini.inspect(span_cstr(rows[i].target), span_cstr(rows[i].body), true, &r);
+        assert_row(rows[i].body, r.is_duplicate_model == rows[i].is_duplicate);
+    }
+}
+
+static void a_long_name_is_cut(void **state)
+{
+    (void)state;
+    char target[DIALECT_MODEL_MAX + 64];
+    struct dialect_request r;
+    for (int n = DIALECT_MODEL_MAX - 2; n <= DIALECT_MODEL_MAX; n++) {
+        (void)snprintf(target, sizeof(target), "/v1/models/%0*d:generateContent", n, 1);
+        dialect_gemini.inspect(span_cstr(target), SPAN("{}"), true, &r);
+        assert_int_equal(r.is_model_cut, n >= DIALECT_MODEL_MAX);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -506,6 +543,8 @@ int main(void)
         cmocka_unit_test(reads_what_is_asked),
         cmocka_unit_test(cut_windows_keep_what_is_known),
         cmocka_unit_test(refusals_have_the_form),
+        cmocka_unit_test(other_models_are_told),
+        cmocka_unit_test(a_long_name_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

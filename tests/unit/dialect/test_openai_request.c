@@ -4,6 +4,7 @@
  */
 #include "harness.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/attr.h"
@@ -219,6 +220,53 @@ static void refusals_have_the_form(void **state)
     assert_int_equal(dialect_refusal_status(REFUSAL_TOO_MANY), 429);
 }
 
+/* In every dialect whose body names the model. */
+static void other_models_are_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body;
+        bool is_duplicate;
+        bool is_cut;
+    } rows[] = {
+        {"{\"model\":\"a\",\"x\":{\"model\":\"b\"},\"my_model\":1,\"mode\":2}", false, false},
+        {"{\"model\":\"a\",\"model\":\"b\"}", true, false},
+        {"{\"model\":\"b\",\"model\":\"b\"}", true, false},
+        {"{\"\\u006dodel\":\"a\"}", true, false},
+        {"{\"Model\":\"b\",\"model\":\"a\"}", true, false},
+        {"{\"model\":\"a\",\"m\\u004fdel\":\"b\"}", true, false},
+        {"{\"model\":\"a\",\"model\\u0000x\":\"b\"}", true, false},
+        {"{\"model\":\"a\",\"models\":[\"b\"]}", true, false},
+        {"{\"model\":\"a\",\"fallbacks\":[\"b\"]}", true, false},
+        {"{\"model\":\"a\\u0000b\"}", false, true},
+        {"{\"model\":\"a\\u0000b\",\"model\":\"a\"}", true, false},
+    };
+    const struct dialect *d;
+    for (size_t k = 0; (d = dialect_at(k)) != NULL; k++) {
+        if (strcmp(d->name, "gemini") == 0)
+            continue;
+        for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+            struct dialect_request r;
+            d->inspect(SPAN("/"), span_cstr(rows[i].body), true, &r);
+            assert_row(rows[i].body, r.is_duplicate_model == rows[i].is_duplicate);
+            assert_row(rows[i].body, r.is_model_cut == rows[i].is_cut);
+        }
+    }
+}
+
+static void a_long_name_is_cut(void **state)
+{
+    (void)state;
+    char body[DIALECT_MODEL_MAX + 64];
+    struct dialect_request r;
+    for (int n = DIALECT_MODEL_MAX - 2; n <= DIALECT_MODEL_MAX + 8; n++) {
+        (void)snprintf(body, sizeof(body), "{\"model\":\"%0*d\"}", n, 1);
+        openai_inspect(SPAN("/"), span_cstr(body), true, &r);
+        assert_int_equal(r.is_model_cut, n >= DIALECT_MODEL_MAX);
+        assert_int_equal(strlen(r.model), n < DIALECT_MODEL_MAX ? n : DIALECT_MODEL_MAX - 1);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -230,6 +278,8 @@ int main(void)
         cmocka_unit_test(edits_touch_one_value),
         cmocka_unit_test(embeddings_never_stream),
         cmocka_unit_test(refusals_have_the_form),
+        cmocka_unit_test(other_models_are_told),
+        cmocka_unit_test(a_long_name_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -138,6 +138,36 @@ static void refusals_without_memory(void **state)
         assert_row(d->name, memfail_each(try_refusal, &d) > 0);
 }
 
+static void paths_are_split(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *method, *target, *prefix;
+        bool is_lookup;
+    } rows[] = {
+        {"POST", "/v1/chat/completions", "/v1", false},
+        {"POST", "/chat/completions?x=/v1", "", false},
+        {"POST", "/openai/deployments/d/chat/completions", "/openai/deployments/d", false},
+        {"POST", "/v1beta/models/m:generateContent", "/v1beta/models/m", false},
+        {"GET", "/v1/models", "/v1", true},
+        {"GET", "/v1/models/a", "/v1", true},
+        {"GET", "/api/tags", "", true},
+        {"GET", "/x/health", "/x", true},
+        {"GET", "/metrics", "", false},
+        {"POST", "/v1/whatever", "", false},
+        {"POST", "http://h/v1/embeddings", "/v1", false},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct span prefix;
+        struct span method = span_cstr(rows[i].method);
+        struct span target = span_cstr(rows[i].target);
+        const struct dialect_endpoint *e = dialect_endpoint_split(method, target, &prefix);
+        assert_row(rows[i].target, e == dialect_endpoint(method, target));
+        assert_row(rows[i].target, e->is_lookup == rows[i].is_lookup);
+        assert_span_equal(rows[i].target, prefix, span_cstr(rows[i].prefix));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +175,7 @@ int main(void)
         cmocka_unit_test(tables_are_whole),
         cmocka_unit_test(refusals_that_do_not_fit_leave_nothing),
         cmocka_unit_test(refusals_without_memory),
+        cmocka_unit_test(paths_are_split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
