@@ -37,6 +37,21 @@ const char *tap_reason_name(enum tap_reason r)
     return (unsigned)r < TAP_REASON_COUNT_ ? names[r] : "unknown";
 }
 
+bool tap_is_credential(struct span name)
+{
+    static const struct span names[] = {
+        SPAN_INIT("Authorization"),
+        SPAN_INIT("x-api-key"),
+        SPAN_INIT("api-key"),
+        SPAN_INIT("x-goog-api-key"),
+    };
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        if (span_eq_nocase(name, names[i]))
+            return true;
+    }
+    return false;
+}
+
 /* NULL from begin means that no other call follows. */
 static struct tap *null_begin(void *watcher, const struct tap_begin *b)
 {

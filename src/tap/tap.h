@@ -68,6 +68,10 @@ const char *tap_reason_name(enum tap_reason r);
 
 enum { TAP_UPSTREAMS_MAX = 64 };
 
+/* Whether clients show keys in a request field of that name: Authorization, x-api-key, api-key,
+ * x-goog-api-key. Its value belongs in no log, and a gateway's key to no upstream. */
+bool tap_is_credential(struct span name);
+
 struct exchange; /* the path's own */
 
 struct tap_begin {
