@@ -6,9 +6,10 @@ set(MODULE_VENDOR_coding z brotlidec zstd)
 # What runs over every byte of every stream is worth its size: 6 % fewer instructions per event (bench/parse_cost).
 set(MODULE_OPTIONS_wire $<$<CONFIG:Release>:-O3>)
 set(MODULE_OPTIONS_dialect $<$<CONFIG:Release>:-O3>)
+set(MODULE_VENDOR_policy crypto)
 set(MODULE_VENDOR_export z protobuf-c)
 set(MODULE_VENDOR_sim z)
-set(MODULE_VENDOR_daemon yaml)
+set(MODULE_VENDOR_daemon yaml jansson)
 
 # module_protos(): compiles src/<module>/*.proto into the build directory and adds the result to the module's
 # library. Generated code is not held to our warnings.

@@ -51,6 +51,8 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             HELP_BYTES),
     COUNTER(STAT_READS_PAUSED, "reads_paused_total", "",
             "Times that reading from one side paused because the other side was slower."),
+    COUNTER(STAT_KEY_CHECKS, "key_checks_total", "",
+            "Gateway keys that clients showed and that were looked up, known or not."),
     COUNTER(STAT_HTTP_BAD_REQUESTS, "bad_requests_total", "",
             "Requests refused because they were not valid HTTP/1.1."),
     COUNTER(STAT_TLS_HANDSHAKE_FAILURES, "tls_handshake_failures_total", "",
