@@ -9,7 +9,7 @@ set(MODULE_OPTIONS_dialect $<$<CONFIG:Release>:-O3>)
 set(MODULE_VENDOR_policy crypto)
 set(MODULE_VENDOR_export z protobuf-c)
 set(MODULE_VENDOR_sim z)
-set(MODULE_VENDOR_daemon yaml jansson)
+set(MODULE_VENDOR_daemon yaml)
 
 # module_protos(): compiles src/<module>/*.proto into the build directory and adds the result to the module's
 # library. Generated code is not held to our warnings.

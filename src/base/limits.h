@@ -55,6 +55,9 @@
 /* Non-stream answer kept whole for reading usage; a larger one is passed on and not read. */
 #define LIMIT_ANSWER_BYTES (4 * MIB)
 
+/* The file of gateway keys: some 300 bytes a key, 100,000 keys. */
+#define LIMIT_KEYFILE_BYTES (64 * MIB)
+
 /* Metrics (definitions: "Labels"). */
 #define LIMIT_LABEL_VALUES 200   /* per label (config) */
 #define LIMIT_SERIES       10000 /* over all families (config) */
