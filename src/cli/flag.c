@@ -45,6 +45,14 @@ bool flag_is(const struct flag *f, const char *name)
     return span_eq(f->name, span_cstr(name));
 }
 
+bool flag_word(struct flag *f, struct span *ret)
+{
+    if (f->_i >= f->_argc || f->_argv[f->_i][0] == '-')
+        return false;
+    *ret = span_cstr(f->_argv[f->_i++]);
+    return true;
+}
+
 int flag_value(struct flag *f, const char *fallback, struct span *ret, struct err *reterr)
 {
     struct span next = f->_i < f->_argc ? span_cstr(f->_argv[f->_i]) : (struct span){0};

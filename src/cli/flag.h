@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/flag.h - command line flags of sim and load: "--name value" or "--name=value".
+ * cli/flag.h - command line flags of sim, load and key: "--name value" or "--name=value".
  *
  *   struct flag f;
  *   flag_init(&f, argc, argv);
@@ -32,6 +32,9 @@ void flag_init(struct flag *f, int argc, char **argv);
 /* 1: name is set; 0: no more; -EINVAL: not a flag. -h comes as "help". */
 int flag_next(struct flag *f, struct err *reterr) WARN_UNUSED;
 bool flag_is(const struct flag *f, const char *name);
+
+/* true and the next argument where that is no flag. */
+bool flag_word(struct flag *f, struct span *ret);
 
 /* The value; fallback: used when none follows (NULL: that is an error). */
 int flag_value(struct flag *f, const char *fallback, struct span *ret,

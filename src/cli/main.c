@@ -10,6 +10,7 @@
 #include "cli/config_check.h"
 #include "cli/demo.h"
 #include "cli/docs.h"
+#include "cli/keys.h"
 #include "cli/load.h"
 #include "cli/reload.h"
 #include "cli/replay.h"
@@ -25,6 +26,7 @@ static const struct {
     {"reload", reload_main, "have a running gateway read its configuration again"},
     {"demo", demo_main, "simulated engine, gateway, light load and a live table on loopback"},
     {"config", config_check_main, "check a configuration file, show the effective values"},
+    {"key", keys_main, "add, list and revoke the keys that clients show the gateway"},
     {"sim", sim_main, "run a simulated OpenAI-compatible engine"},
     {"load", load_main, "send load to an endpoint and report latencies"},
     {"replay", replay_main, "measure a recorded stream"},

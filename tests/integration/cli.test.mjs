@@ -13,7 +13,7 @@ import test from './lib/test.mjs';
 import { startUpstream } from './lib/upstream.mjs';
 import { SANITIZED, waitFor } from './lib/wait.mjs';
 
-const COMMANDS = ['serve', 'reload', 'demo', 'config', 'sim', 'load', 'replay', 'docs'];
+const COMMANDS = ['serve', 'reload', 'demo', 'config', 'key', 'sim', 'load', 'replay', 'docs'];
 
 test('--help of everything', async () => {
   const main = await run(['--help']);
@@ -38,6 +38,15 @@ const wrong = [
   { args: ['serve', '--upstream', 'http://x', '--set', 'timeouts.idel=1s'], code: 2,
     err: /unknown key "timeouts\.idel"[^]*did you mean "idle"/ },
   { args: ['serve', '-c', '/nowhere/x.yaml'], code: 2, err: /\/nowhere\/x\.yaml: could not open/ },
+  { args: ['key'], code: 2, err: /add, list or revoke/ },
+  { args: ['key', 'lsit'], code: 2, err: /did you mean "list"/ },
+  { args: ['key', 'add'], code: 2, err: /--tenant is missing/ },
+  { args: ['key', 'add', '--tenant', 'x', '--expires', '2020-01-01'], code: 2, err: /no time to come/ },
+  { args: ['key', 'add', '--tenant', 'x', '--expires', '2099-02-30'], code: 2, err: /no time to come/ },
+  { args: ['key', 'add', '--tenant', 'x', '--label', 'a'], code: 2, err: /has no "="/ },
+  { args: ['key', 'add', '--tenant', 'x', '--class', 'fast'], code: 2, err: /neither interactive nor batch/ },
+  { args: ['key', 'list', '--tenant', 'x'], code: 2, err: /unknown flag --tenant/ },
+  { args: ['key', 'revoke', '--file', 'x'], code: 2, err: /which key/ },
   { args: ['sim', '--ttft', '3'], code: 2, err: /did you mean --ttft-ms/ },
   { args: ['sim', '--tokens', 'many'], code: 2, err: /takes a whole number.*"many"/ },
   { args: ['replay', 'x'], code: 2, err: /--dialect is missing/ },
