@@ -18,6 +18,7 @@
 #define NS_PER_US INT64_C(1000)
 #define NS_PER_MS INT64_C(1000000)
 #define NS_PER_S  INT64_C(1000000000)
+#define US_PER_S  INT64_C(1000000)
 
 typedef struct {
     int64_t ns; /* 0 = not set; a real stamp is never 0 */

@@ -169,16 +169,14 @@ void answer_part(struct exchange *x, struct span bytes, struct stamp at)
         g->parts[g->n_parts++] = bytes;
 }
 
-/* An answer of the gateway's own, whole. retry_after_s 0: does not say. */
-static void answer_own(struct exchange *x, int status, const char *type, uint32_t retry_after_s,
+/* An answer of the gateway's own, whole. more: fields of its own, each with its line end. */
+static void answer_own(struct exchange *x, int status, const char *type, const char *more,
                        struct span body)
 {
-    char fields[192];
-    int n =
-        snprintf(fields, sizeof(fields), "Content-Type: %s\r\nX-Request-Id: %s\r\n", type, x->id);
+    char fields[240];
+    int n = snprintf(fields, sizeof(fields), "Content-Type: %s\r\nX-Request-Id: %s\r\n%s", type,
+                     x->id, more);
 
-    if (retry_after_s > 0)
-        n += snprintf(fields + n, sizeof(fields) - (size_t)n, "Retry-After: %u\r\n", retry_after_s);
     x->status = status;
     if (x->client &&
         http_server_head(x->client, status, (struct span){0}, span_of(fields, (size_t)n),
@@ -199,7 +197,7 @@ void answer_local(struct exchange *x)
         answer_refuse(x, TAP_REASON_INTERNAL, "out of memory");
         return;
     }
-    answer_own(x, 200, "application/json", 0, buf_span(&body));
+    answer_own(x, 200, "application/json", "", buf_span(&body));
     x->state = EXCHANGE_TAIL;
     buf_done(&body);
     deadline_begin(x, x->config->client_write_timeout_ns);
@@ -207,18 +205,35 @@ void answer_local(struct exchange *x)
         exchange_end(x, TAP_END_COMPLETE, TAP_REASON_NONE);
 }
 
-/* When a request that admission turned away may come back; 0: it was something else. */
+/* When a request may come back that admission or its key's limits turned away; 0: it was something
+ * else. */
 static uint32_t retry_after_of(const struct exchange *x, enum tap_reason reason)
 {
     if (reason != TAP_REASON_REJECTED && reason != TAP_REASON_REJECTED_TIMEOUT)
         return 0;
+    if (x->plan.retry_after_s > 0)
+        return x->plan.retry_after_s;
     return x->ticket.retry_after_s > 0 ? x->ticket.retry_after_s : 1;
+}
+
+/* Fields that tell a client's library what to do about a refusal. dst: terminated. */
+static void refusal_fields(const struct exchange *x, enum tap_reason reason, int status, char *dst,
+                           size_t cap)
+{
+    uint32_t retry_after_s = retry_after_of(x, reason);
+
+    dst[0] = '\0';
+    if (status == 401)
+        (void)snprintf(dst, cap, "WWW-Authenticate: Bearer\r\n");
+    else if (retry_after_s > 0)
+        (void)snprintf(dst, cap, "Retry-After: %u\r\n", retry_after_s);
 }
 
 void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text)
 {
     struct gateway *g = x->g;
     const char *type = "application/json";
+    char more[64];
     struct buf body;
     int status = 500;
 
@@ -238,7 +253,8 @@ void answer_refuse(struct exchange *x, enum tap_reason reason, const char *text)
     if (g->d.policy_ops->refusal_body(g->d.policy, x->plan.exchange, x->head, reason, text, &status,
                                       &type, &body) < 0)
         buf_clear(&body);
-    answer_own(x, status, type, retry_after_of(x, reason), buf_span(&body));
+    refusal_fields(x, reason, status, more, sizeof(more));
+    answer_own(x, status, type, more, buf_span(&body));
     buf_done(&body);
     exchange_end(x, TAP_END_REFUSED, reason);
 }

@@ -109,8 +109,11 @@ static void warn_once(struct gateway *g, const char *text)
 static void exchange_plan(struct exchange *x, bool is_complete)
 {
     struct gateway *g = x->g;
-    struct policy_request req = {
-        .head = x->head, .window = buf_span(&x->window), .is_complete = is_complete};
+    struct policy_request req = {.head = x->head,
+                                 .window = buf_span(&x->window),
+                                 .is_complete = is_complete,
+                                 .now = loop_now(g->d.loop),
+                                 .now_s = clock_wall().us / US_PER_S};
 
     x->is_window_exceeded = !is_complete;
     g->d.policy_ops->plan(g->d.policy, &req, &x->plan);
@@ -123,6 +126,8 @@ static void exchange_plan(struct exchange *x, bool is_complete)
     x->plan.told.upstream_index = x->chosen;
     x->plan.told.upstream = x->plan.n_candidates > 0 ? exchange_upstream(x)->name : "";
     x->plan.told.is_window_exceeded = x->is_window_exceeded;
+    if (x->tap && x->plan.identity.key_id)
+        g->d.tap_ops->identified(x->tap, &x->plan.identity);
     if (x->plan.refusal != TAP_REASON_NONE) {
         answer_refuse(x, x->plan.refusal, x->plan.refusal_text);
         return;

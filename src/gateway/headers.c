@@ -35,14 +35,6 @@ static bool is_connection_bound(const struct http1_head *head, struct span name)
     return http1_is_hop_by_hop(name) || http1_is_nominated(head, name);
 }
 
-/* The client's, where they are not for the upstream. */
-static const struct span credentials[] = {
-    SPAN_INIT("Authorization"),
-    SPAN_INIT("x-api-key"),
-    SPAN_INIT("api-key"),
-    SPAN_INIT("x-goog-api-key"),
-};
-
 static bool is_request_dropped(const struct exchange *x, struct span name)
 {
     const struct policy_aim *aim = &x->aim;
@@ -54,7 +46,7 @@ static bool is_request_dropped(const struct exchange *x, struct span name)
         return true;
     if (aim->credential_name.n > 0 && span_eq_nocase(name, aim->credential_name))
         return true;
-    return aim->drops_credentials && is_listed(credentials, ARRAY_LEN(credentials), name);
+    return aim->drops_credentials && tap_is_credential(name);
 }
 
 /* "POST /base/v4/chat/completions": the upstream's version in place of the request's "/v1". */

@@ -82,6 +82,12 @@ static void on_request_end(struct tap *t, struct stamp at)
     t->rec.t_request = at.at;
 }
 
+static void on_identified(struct tap *t, const struct tap_identity *i)
+{
+    (void)span_copy(span_cstr(i->key_id), t->rec.key_id, sizeof(t->rec.key_id));
+    (void)span_copy(span_cstr(i->tenant), t->rec.tenant, sizeof(t->rec.tenant));
+}
+
 static void on_planned(struct tap *t, const struct tap_planned *p)
 {
     const struct dialect_request *req = p->request;
@@ -444,6 +450,7 @@ static void on_end(struct tap *t, const struct tap_finish *f)
 const struct tap_ops observe_tap = {
     .begin = on_begin,
     .request_end = on_request_end,
+    .identified = on_identified,
     .planned = on_planned,
     .admitted = on_admitted,
     .attempt = on_attempt,

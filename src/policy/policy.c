@@ -17,6 +17,7 @@
 #include "base/stat.h"
 #include "dialect/dialect.h"
 #include "policy/catalog.h"
+#include "policy/entry.h"
 #include "policy/filter.h"
 #include "policy/path.h"
 
@@ -32,6 +33,8 @@ enum { RENAME_MAX = 6 * DIALECT_MODEL_MAX + 2 };
 
 struct policy {
     struct routes *routes;
+    struct keyring *keyring; /* NULL: open to everybody */
+    struct key_use *key_use;
     bool inject_usage;
     struct rng rng;
     /* Which model of which upstream refused our edit; the newest REFUSED_MAX. */
@@ -46,6 +49,7 @@ struct policy_exchange {
     const struct dialect *dialect; /* may be NULL */
     struct dialect_request request;
     struct routes *routes; /* those it was planned with */
+    struct entry entry;
     struct routes_match match;
     struct span target;  /* what the client meant */
     struct buf answer;   /* where no upstream is asked */
@@ -75,6 +79,7 @@ struct policy *policy_free(struct policy *p)
     if (!p)
         return NULL;
     routes_unref(p->routes);
+    keyring_unref(p->keyring);
     mem_free(p);
     return NULL;
 }
@@ -84,8 +89,17 @@ void policy_reload(struct policy *p, const struct policy_config *config)
     struct routes *old = p->routes;
     p->routes = routes_ref(config->routes);
     routes_unref(old);
+    policy_set_keyring(p, config->keyring);
+    p->key_use = config->key_use;
     p->inject_usage = config->inject_usage;
     p->n_refused = 0;
+}
+
+void policy_set_keyring(struct policy *p, struct keyring *keyring)
+{
+    struct keyring *old = p->keyring;
+    p->keyring = keyring_ref(keyring);
+    keyring_unref(old);
 }
 
 /* --- plan --- */
@@ -152,6 +166,13 @@ static void plan_route(struct policy *p, struct policy_exchange *x, struct polic
     refuse(ret, TAP_REASON_NO_ROUTE, x->no_route);
 }
 
+/* A key is shown what it may use. */
+static bool is_shown(void *ctx, const char *name)
+{
+    const struct entry *e = ctx;
+    return !e->access.key || keyring_allows(e->access.key, span_cstr(name));
+}
+
 /* The models of all upstreams; one that stands alone answers for itself. */
 static void plan_catalog(struct policy_exchange *x, const struct policy_request *req,
                          struct policy_plan *ret)
@@ -161,7 +182,7 @@ static void plan_catalog(struct policy_exchange *x, const struct policy_request 
     if (routes_is_transparent(x->routes) || !catalog_take(req->head, x->target, &asked))
         return;
     ret->is_answered = true;
-    if (catalog_write(x->routes, &asked, NULL, NULL, &x->answer, &is_found) < 0) {
+    if (catalog_write(x->routes, &asked, is_shown, &x->entry, &x->answer, &is_found) < 0) {
         refuse(ret, TAP_REASON_INTERNAL, "out of memory");
     } else if (!is_found) {
         (void)snprintf(x->no_route, sizeof(x->no_route), "there is no model \"%.*s\"",
@@ -186,19 +207,26 @@ static void policy_plan(struct policy *p, const struct policy_request *req, stru
         refuse(ret, TAP_REASON_INTERNAL, "out of memory");
         return;
     }
-    const struct dialect_endpoint *endpoint = dialect_endpoint(req->head->method, x->target);
+    struct access_asked asked = {.head = req->head, .target = x->target};
+    const struct dialect_endpoint *endpoint =
+        dialect_endpoint_split(req->head->method, x->target, &asked.prefix);
+    asked.endpoint = endpoint;
     ret->exchange = x;
     ret->wants_identity = endpoint->dialect != NULL;
     ret->told.endpoint = endpoint->label;
     ret->told.dialect = x->dialect = endpoint->dialect;
+    if (!entry_identify(&x->entry, p->keyring, p->key_use, req, ret))
+        return;
     if (x->dialect) {
         x->dialect->inspect(x->target, req->window, req->is_complete, &x->request);
         ret->is_stream = x->request.is_stream;
         ret->estimated_tokens = estimate_tokens(&x->request);
-        ret->told.request = &x->request;
+        ret->told.request = asked.request = &x->request;
     }
     ret->is_repeatable = x->dialect != NULL || span_eq(req->head->method, SPAN("GET")) ||
                          span_eq(req->head->method, SPAN("HEAD"));
+    if (!entry_grant(&x->entry, &asked, req->now, ret))
+        return;
     plan_catalog(x, req, ret);
     if (!ret->is_answered)
         plan_route(p, x, ret);
@@ -292,9 +320,11 @@ static struct span credential_header(const struct policy_exchange *x)
 static int aim_credential(struct policy_exchange *x, struct policy_aim *ret)
 {
     const char *key = routes_key(x->routes, x->upstream);
-    if (key[0] == '\0')
+    ret->drops_credentials = key[0] != '\0' || x->entry.keyring != NULL;
+    if (!ret->drops_credentials)
         return 0;
-    ret->drops_credentials = true;
+    if (key[0] == '\0')
+        return path_drop_parameter(&ret->target, SPAN("key"), &x->dropped);
     ret->credential_name = credential_header(x);
     ret->credential = span_cstr(span_eq_nocase(ret->credential_name, SPAN("Authorization"))
                                     ? routes_bearer(x->routes, x->upstream)
@@ -454,6 +484,7 @@ static void policy_plan_done(struct policy *p, struct policy_exchange *x)
     buf_done(&x->dropped);
     buf_done(&x->renamed);
     buf_done(&x->rename);
+    entry_done(&x->entry);
     routes_unref(x->routes);
     mem_free(x);
 }

@@ -10,6 +10,8 @@
  *            is remembered and not asked again (the newest 64; a reload forgets).
  * Routing:   policy/routes.h tells which upstreams; their credentials and names for the model are
  *            put in for each attempt.
+ * Access:    policy/entry.h decides before anything else. Where keys are needed, a client's
+ *            credentials are the gateway's and reach no upstream.
  * Failing:   without memory for its state an exchange is refused: nobody would know where to.
  * Threading: one object per worker.
  */
@@ -20,11 +22,15 @@
 #include <stddef.h>
 
 #include "base/attr.h"
+#include "policy/key_use.h"
+#include "policy/keyring.h"
 #include "policy/routes.h"
 #include "tap/policy.h"
 
 struct policy_config {
-    struct routes *routes; /* the caller keeps its reference */
+    struct routes *routes;   /* the caller keeps its reference */
+    struct keyring *keyring; /* NULL: open to everybody; the caller keeps its reference */
+    struct key_use *key_use; /* shared, outlives the policy; NULL: no limits */
     bool inject_usage;
     uint64_t seed; /* of the choice among upstreams */
 };
@@ -36,6 +42,9 @@ int policy_new(const struct policy_config *config, struct policy **ret) WARN_UNU
 
 /* From the next plan on; what upstreams refused is forgotten. The seed does not matter. */
 void policy_reload(struct policy *p, const struct policy_config *config);
+
+/* From the next plan on: other keys, and nothing else. */
+void policy_set_keyring(struct policy *p, struct keyring *keyring);
 
 /* After the last plan_done. NULL is allowed. Returns NULL. */
 struct policy *policy_free(struct policy *p);

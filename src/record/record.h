@@ -139,6 +139,8 @@ struct record {
     const char *dialect;                   /* static: dialect name, "" when none */
     char method[16];
     char upstream[RECORD_NAME_MAX];
+    char key_id[9];  /* of the gateway key that was shown, "" when none */
+    char tenant[64]; /* whose key that is */
     char model_requested[RECORD_NAME_MAX];
     char model_upstream[RECORD_NAME_MAX]; /* as sent */
     char model_response[RECORD_NAME_MAX];

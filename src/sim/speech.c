@@ -89,7 +89,7 @@ static const struct slot_row {
 /* 2026-11-29T19:26:06.123456Z: the seconds are written once a second. */
 static size_t now_format(struct speech *s, char *dst)
 {
-    enum { US_PER_S = 1000000, DIGITS = 6 };
+    enum { DIGITS = 6 };
     int64_t us = clock_wall().us;
     time_t second = (time_t)(us / US_PER_S);
     size_t n = SPEECH_SECOND_MAX - 4;

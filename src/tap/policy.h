@@ -36,6 +36,8 @@ struct policy_request {
     const struct http1_head *head; /* valid during the call */
     struct span window;            /* the body so far */
     bool is_complete;              /* window is the whole body */
+    mono_t now;
+    int64_t now_s; /* Unix time */
 };
 
 struct policy; /* the worker's policy object */
@@ -48,6 +50,8 @@ struct policy_plan {
     struct policy_exchange *exchange; /* NULL with a refusal for want of memory */
     enum tap_reason refusal;          /* TAP_REASON_NONE: go on */
     const char *refusal_text;         /* static or owned by exchange */
+    uint32_t retry_after_s;           /* with TAP_REASON_REJECTED; 0: not told */
+    struct tap_identity identity;     /* owned by exchange; also of who is refused */
     bool is_answered;                 /* no upstream is needed: answer_body has it all */
     const char *warning;              /* for the operator, once; static; NULL: none */
     /* Indices into the gateway's upstreams, in the order of choice; 1 at least, but for a refusal

@@ -5,10 +5,10 @@
  * Role:      seam between the byte path (gateway/, later capture/) and observe/. The path calls,
  *            the watcher never calls back and never fails: an error on its side only stops the
  *            watching of that one exchange.
- * Order:     begin, request_body*, request_end, planned, admitted, attempt (attempt_connected,
- *            sent, response_head, response_body*, response_end)*, delivered*, end. Every exchange
- *            that began gets exactly one end; parts that did not happen are left out.
- *            response_body may come before sent (early answer).
+ * Order:     begin, request_body*, request_end, identified, planned, admitted, attempt
+ *            (attempt_connected, sent, response_head, response_body*, response_end)*, delivered*,
+ *            end. Every exchange that began gets exactly one end; parts that did not happen are
+ *            left out. response_body may come before sent (early answer).
  * Stamps:    struct stamp (base/clock.h) says where it came from; spans are valid during the call
  *            only.
  * Threading: all events of one exchange come on one thread.
@@ -94,6 +94,12 @@ struct tap_planned {
     bool is_window_exceeded;
 };
 
+/* Whose key the request showed. Strings are valid during the call. */
+struct tap_identity {
+    const char *key_id; /* NULL: nobody's */
+    const char *tenant;
+};
+
 struct tap_attempt {
     mono_t at;
     uint32_t number;      /* 1 = the first */
@@ -127,6 +133,8 @@ struct tap_ops {
     /* NULL is a valid answer: this exchange is not watched, no further call follows. */
     struct tap *(*begin)(void *watcher, const struct tap_begin *b);
     void (*request_end)(struct tap *t, struct stamp at); /* last byte of the request */
+    /* A key was shown that is known; refused or not. Before planned. */
+    void (*identified)(struct tap *t, const struct tap_identity *i);
     void (*planned)(struct tap *t, const struct tap_planned *p);
     void (*admitted)(struct tap *t, mono_t at);
     void (*attempt)(struct tap *t,

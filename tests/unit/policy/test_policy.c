@@ -20,7 +20,7 @@ static struct policy *new_policy_for(const struct routes_config *routes_config, 
 {
     struct routes *routes = NULL;
     assert_int_equal(routes_new(routes_config, &routes), 0);
-    struct policy_config config = {routes, inject_usage, 1};
+    struct policy_config config = {.routes = routes, .inject_usage = inject_usage, .seed = 1};
     struct policy *p = NULL;
     assert_int_equal(policy_new(&config, &p), 0);
     routes_unref(routes);
@@ -59,7 +59,8 @@ static struct planned *plan_target(struct policy *p, const char *target, const c
 {
     static struct planned x; /* one at a time */
     x = (struct planned){.head = {.method = SPAN("POST"), .target = span_cstr(target)}};
-    struct policy_request req = {&x.head, span_cstr(body), is_complete};
+    struct policy_request req = {
+        .head = &x.head, .window = span_cstr(body), .is_complete = is_complete};
     policy_ops.plan(p, &req, &x.plan);
     x.request = (struct policy_aim_request){.window = req.window, .is_complete = is_complete};
     if (x.plan.refusal == TAP_REASON_NONE)
@@ -345,7 +346,7 @@ static int try_policy(void *ctx)
     int r = routes_new(&routes_config, &routes);
     if (r < 0)
         return r;
-    struct policy_config config = {routes, true, 1};
+    struct policy_config config = {.routes = routes, .inject_usage = true, .seed = 1};
     r = policy_new(&config, &p);
     routes_unref(routes);
     if (r < 0) {
@@ -354,7 +355,8 @@ static int try_policy(void *ctx)
     }
     struct http1_head head = {.method = SPAN("POST"),
                               .target = SPAN("/chat/completions?key=client&a=b")};
-    struct policy_request req = {&head, SPAN("{\"stream\":true,\"model\":\"m\"}"), true};
+    struct policy_request req = {
+        .head = &head, .window = SPAN("{\"stream\":true,\"model\":\"m\"}"), .is_complete = true};
     struct policy_plan plan;
     policy_ops.plan(p, &req, &plan);
     if (plan.refusal != TAP_REASON_NONE) { /* nobody knows where to */
