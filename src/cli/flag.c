@@ -25,6 +25,10 @@ int flag_next(struct flag *f, struct err *reterr)
         f->name = SPAN("help");
         return 1;
     }
+    if (span_eq(arg, SPAN("-c"))) {
+        f->name = SPAN("config");
+        return 1;
+    }
     if (!span_starts_with(arg, SPAN("--")) || arg.n == 2) {
         (void)err_set(reterr, -EINVAL, "\"%.*s\" is not a flag", SPAN_ARG(arg));
         err_hint(reterr, "flags begin with --; see --help");

@@ -29,7 +29,7 @@ struct flag {
 
 void flag_init(struct flag *f, int argc, char **argv);
 
-/* 1: name is set; 0: no more; -EINVAL: not a flag. -h comes as "help". */
+/* 1: name is set; 0: no more; -EINVAL: not a flag. -h comes as "help", -c as "config". */
 int flag_next(struct flag *f, struct err *reterr) WARN_UNUSED;
 bool flag_is(const struct flag *f, const char *name);
 

@@ -17,6 +17,7 @@
 #include "base/limits.h"
 #include "base/suggest.h"
 #include "cli/keys_wish.h"
+#include "daemon/config.h"
 #include "daemon/keyfile.h"
 
 enum { EXIT_OK = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, TIME_TEXT_MAX = 32 };
@@ -30,6 +31,7 @@ static const char help[] =
     "hashes; a running gateway takes changes over within a second or two.\n"
     "\n"
     "  --file FILE          the key file (keys.json)\n"
+    "  -c, --config FILE    or the one that \"access.keys\" of this configuration names\n"
     "  --json               print JSON\n"
     "\n"
     "add prints the new key on standard output, this once:\n"
@@ -214,7 +216,7 @@ static int list_json(const struct keyring *ring)
 
 static int64_t now_seconds(void)
 {
-    return clock_wall().us / 1000000;
+    return clock_wall().us / US_PER_S;
 }
 
 static int list(struct keys_wish *w, struct err_list *errs)
@@ -243,6 +245,28 @@ static int revoke(struct keys_wish *w, struct err_list *errs)
 }
 
 /* --- the command --- */
+
+/* Runs it on the file that is meant; that of a configuration lives as long as that. */
+static int run_command(int (*run)(struct keys_wish *w, struct err_list *errs), struct keys_wish *w)
+{
+    struct err_list errs;
+    struct config *config = NULL;
+    int status;
+    err_list_init(&errs);
+    if (w->config && config_load_partial(w->config, &config, &errs) < 0)
+        return print_mistakes(&errs);
+    if (config && config->access_keys[0] == '\0') {
+        struct err *e = err_list_add(&errs, w->config, 0, 0);
+        (void)err_set(e, -EINVAL, "\"access.keys\" is not set there");
+        err_hint(e, "set it to the key file, or name that with --file");
+        status = print_mistakes(&errs);
+    } else {
+        w->file = config ? config->access_keys : w->file;
+        status = run(w, &errs);
+    }
+    config_unref(config);
+    return status;
+}
 
 static const struct {
     const char *name;
@@ -281,18 +305,16 @@ int keys_main(int argc, char **argv)
     }
     for (size_t i = 0; name && i < ARRAY_LEN(commands); i++) {
         struct keys_wish w;
-        struct err_list errs;
         struct err e = {0};
         if (strcmp(name, commands[i].name) != 0)
             continue;
         if (keys_wish_parse(commands[i].command, argc - 1, argv + 1, now_seconds(), &w, &e) < 0)
             return flag_complain("key", &e);
-        err_list_init(&errs);
         int status = EXIT_OK;
         if (w.is_help)
             (void)fputs(help, stdout);
         else
-            status = commands[i].run(&w, &errs);
+            status = run_command(commands[i].run, &w);
         keys_wish_done(&w);
         return status;
     }

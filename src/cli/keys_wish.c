@@ -80,6 +80,12 @@ static int take_file(struct flag *f, struct keys_wish *w, int64_t now_s, struct 
     return take_text(f, &w->file, reterr);
 }
 
+static int take_config(struct flag *f, struct keys_wish *w, int64_t now_s, struct err *reterr)
+{
+    (void)now_s;
+    return take_text(f, &w->config, reterr);
+}
+
 static int take_tenant(struct flag *f, struct keys_wish *w, int64_t now_s, struct err *reterr)
 {
     (void)now_s;
@@ -201,6 +207,7 @@ static const struct known_flag {
     unsigned commands; /* bits of enum keys_command */
 } known_flags[] = {
     {"file", take_file, FOR_ALL},
+    {"config", take_config, FOR_ALL},
     {"help", take_help, FOR_ALL},
     {"json", take_json, FOR_ADD | FOR_LIST},
     {"tenant", take_tenant, FOR_ADD},
@@ -235,6 +242,8 @@ static int take_flag(enum keys_command command, struct flag *f, struct keys_wish
 
 static int check(enum keys_command command, const struct keys_wish *w, struct err *reterr)
 {
+    if (w->file && w->config)
+        return err_set(reterr, -EINVAL, "--file and --config both name the key file; give one");
     if (command == KEYS_ADD && !w->key.tenant) {
         (void)err_set(reterr, -EINVAL, "--tenant is missing");
         err_hint(reterr, "say whose key it is, for example --tenant search-team");

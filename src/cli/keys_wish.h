@@ -11,7 +11,8 @@
 #include "policy/keyring.h"
 
 struct keys_wish {
-    const char *file; /* NULL: not told */
+    const char *file;   /* NULL: not told */
+    const char *config; /* whose access.keys is the file; NULL: not told */
     bool is_json;
     bool is_help;
     struct span id; /* to revoke */

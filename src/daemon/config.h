@@ -80,6 +80,9 @@ struct config {
     struct config_texts aliases; /* "NAME=MODEL" */
     int64_t models_refresh_ns;   /* how often upstreams are asked for theirs; 0: never */
 
+    char *access_keys; /* the key file; "": everybody may */
+    bool access_open;  /* also on addresses that other machines reach, without keys */
+
     uint64_t request_window_bytes;
     uint64_t max_body_bytes;
     uint64_t max_conns;         /* per worker */

@@ -142,6 +142,26 @@ const struct config_key config_keys[] = {
                 "reload.",
     },
     {
+        .path = "access.keys",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(access_keys),
+        .example = "/etc/inferometer/keys.json",
+        .help = "File of the keys that clients have to show, made and changed with `inferometer "
+                "key`; changes of the file are seen within two seconds. Clients' credentials then "
+                "stay here and reach no upstream. Empty: no keys are needed.",
+    },
+    {
+        .path = "access.open",
+        .type = &config_type_bool,
+        .def = "false",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(access_open),
+        .help = "Serve everybody on an address that is not loopback although there are no keys. "
+                "Without it, and without `access.keys`, such an address is refused.",
+    },
+    {
         .path = "admin.listen",
         .type = &config_type_addr,
         .def = "127.0.0.1:8401",

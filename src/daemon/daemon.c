@@ -19,6 +19,7 @@
 #include "daemon/admin.h"
 #include "daemon/control.h"
 #include "daemon/discovery.h"
+#include "daemon/keywatch.h"
 #include "daemon/listeners.h"
 #include "daemon/routing.h"
 #include "daemon/upstreams.h"
@@ -37,7 +38,10 @@ struct daemon {
     struct routes *routes;
     struct routing_listed listed[GATEWAY_UPSTREAMS_MAX];
     struct discovery *discovery; /* NULL: nobody is asked */
-    pthread_mutex_t lock;        /* config, gateway_config, routes, listed: discovery's thread */
+    struct keywatch keys;
+    /* config, gateway_config, routes, listed, keys, and the order in which workers hear of them:
+     * discovery's thread and the admin thread. */
+    pthread_mutex_t lock;
     size_t n_upstreams;
     struct metrics *metrics;
     struct recent *recent;
@@ -116,6 +120,19 @@ static void conns_limit(struct daemon *d)
     d->gateway_config->max_conns = limit;
 }
 
+static int keys_open(struct daemon *d, struct err *reterr)
+{
+    struct keywatch_reading reading;
+    int r = keywatch_init(&d->keys);
+
+    if (r < 0)
+        return err_set(reterr, r, "out of memory");
+    r = keywatch_read(&d->keys, d->config->access_keys, &reading, reterr);
+    if (r == 0)
+        keywatch_take(&d->keys, &reading);
+    return r;
+}
+
 static int shared_open(struct daemon *d, struct err *reterr)
 {
     const char *names[GATEWAY_UPSTREAMS_MAX];
@@ -123,6 +140,8 @@ static int shared_open(struct daemon *d, struct err *reterr)
 
     if (r == 0)
         r = routing_build(d->config, d->listed, &d->routes, reterr);
+    if (r == 0)
+        r = keys_open(d, reterr);
     if (r == 0)
         r = metrics_open(d, reterr);
     if (r < 0)
@@ -146,21 +165,25 @@ static int shared_open(struct daemon *d, struct err *reterr)
     return log_open(d, reterr);
 }
 
-static struct worker_settings settings_of(const struct config *config, struct routes *routes)
+static struct worker_settings settings_of(const struct daemon *d, const struct config *config,
+                                          struct routes *routes, struct keyring *ring)
 {
-    return (struct worker_settings){
-        .policy = {.routes = routes, .inject_usage = config->usage_inject},
-        .observer = {.timeline_every = (uint32_t)config->timeline_every,
-                     .runaway_tokens = (int64_t)config->runaway_tokens,
-                     .runaway_ns = config->runaway_ns},
-        .cut_after_ns = config->cut_after_ns,
-        .cuts_runaways = config->runaway_cut};
+    return (struct worker_settings){.policy = {.routes = routes,
+                                               .keyring = ring,
+                                               .key_use = d->keys.use,
+                                               .inject_usage = config->usage_inject},
+                                    .observer = {.timeline_every = (uint32_t)config->timeline_every,
+                                                 .runaway_tokens = (int64_t)config->runaway_tokens,
+                                                 .runaway_ns = config->runaway_ns},
+                                    .cut_after_ns = config->cut_after_ns,
+                                    .cuts_runaways = config->runaway_cut};
 }
 
 static int workers_open(struct daemon *d, struct err *reterr)
 {
     struct worker_shared shared = {.gateway_config = d->gateway_config,
-                                   .settings = settings_of(d->config, d->routes),
+                                   .settings =
+                                       settings_of(d, d->config, d->routes, d->keys.now.ring),
                                    .resolver = d->resolver,
                                    .admission = d->upstreams.admission,
                                    .breakers = d->upstreams.breakers,
@@ -228,6 +251,27 @@ static void watch_upstreams(void *arg)
     upstreams_look(&d->upstreams);
 }
 
+/* Workers that could not be told are told with the next look. */
+static void watch_keys(struct daemon *d)
+{
+    int r = 0;
+
+    (void)pthread_mutex_lock(&d->lock);
+    if (keywatch_look(&d->keys)) {
+        for (size_t i = 0; i < d->n_workers && r == 0; i++)
+            r = worker_post_keyring(d->workers[i], d->keys.now.ring);
+        if (r < 0)
+            keywatch_again(&d->keys);
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+static void watch(void *arg)
+{
+    watch_upstreams(arg);
+    watch_keys(arg);
+}
+
 static int admin_open(struct daemon *d, struct err *reterr)
 {
     struct api_sources sources = {.metrics = d->metrics,
@@ -236,7 +280,7 @@ static int admin_open(struct daemon *d, struct err *reterr)
                                   .inflight = source_inflight,
                                   .reload = source_reload,
                                   .arg = d};
-    int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch_upstreams, &d->admin);
+    int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch, &d->admin);
 
     return r < 0 ? err_set(reterr, r, "could not set up the admin listener: %s", err_str(r)) : 0;
 }
@@ -244,9 +288,10 @@ static int admin_open(struct daemon *d, struct err *reterr)
 /* --- models that upstreams list --- */
 
 static int workers_tell(struct daemon *d, const struct config *config,
-                        struct gateway_config *gateway, struct routes *routes, struct err *reterr)
+                        struct gateway_config *gateway, struct routes *routes, struct keyring *ring,
+                        struct err *reterr)
 {
-    struct worker_settings settings = settings_of(config, routes);
+    struct worker_settings settings = settings_of(d, config, routes, ring);
     int r = 0;
 
     for (size_t i = 0; r == 0 && i < d->n_workers; i++) {
@@ -267,7 +312,7 @@ static int routes_relist(struct daemon *d, size_t upstream, const char *const *n
         return err_set(reterr, r, "out of memory");
     r = routing_build(d->config, d->listed, &routes, reterr);
     if (r == 0)
-        r = workers_tell(d, d->config, d->gateway_config, routes, reterr);
+        r = workers_tell(d, d->config, d->gateway_config, routes, d->keys.now.ring, reterr);
     if (r == 0) {
         routes_unref(d->routes);
         d->routes = routes_ref(routes);
@@ -392,6 +437,7 @@ struct daemon *daemon_stop(struct daemon *d)
     hops_done(&d->hops);
     gateway_config_unref(d->gateway_config);
     routes_unref(d->routes);
+    keywatch_done(&d->keys);
     listeners_close(&d->listeners);
     tls_context_unref(d->tls);
     control_done(&d->control);
@@ -427,12 +473,17 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
 {
     struct gateway_config *gateway = NULL;
     struct routes *routes = NULL;
+    struct keywatch_reading keys = {0};
     int r = reload_check(d->config, config, reterr);
 
     if (r == 0)
         r = config_to_gateway(config, &gateway, reterr);
     if (r == 0)
         r = routing_build(config, d->listed, &routes, reterr);
+    if (r == 0)
+        r = listeners_check(&d->listeners, config, reterr);
+    if (r == 0)
+        r = keywatch_read(&d->keys, config->access_keys, &keys, reterr);
     if (r == 0 && d->tls)
         r = tls_context_reload(d->tls, reterr);
     if (r == 0) {
@@ -441,7 +492,7 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
             err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
     }
     if (r == 0)
-        r = workers_tell(d, config, gateway, routes, reterr);
+        r = workers_tell(d, config, gateway, routes, keys.ring, reterr);
     if (r == 0 && d->discovery)
         r = discovery_post_routes(d->discovery, routes);
     if (r == 0) {
@@ -457,7 +508,11 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
         d->config = config_ref(config);
         routes_unref(d->routes);
         d->routes = routes_ref(routes);
+        keywatch_take(&d->keys, &keys);
     }
+    if (r < 0)
+        keywatch_again(&d->keys); /* some workers may have been told already */
+    keywatch_drop(&keys);
     routes_unref(routes);
     gateway_config_unref(gateway);
     return r;

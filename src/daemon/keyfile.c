@@ -42,8 +42,8 @@ static void look(const char *path, uint64_t *ret)
     ret[0] = st.st_dev;
     ret[1] = st.st_ino;
     ret[2] = (uint64_t)st.st_size;
-    ret[3] = (uint64_t)st.st_mtim.tv_sec;
-    ret[4] = (uint64_t)st.st_mtim.tv_nsec;
+    ret[3] = (uint64_t)st.st_ctim.tv_sec;
+    ret[4] = (uint64_t)st.st_ctim.tv_nsec;
 }
 
 void keyfile_look(const char *path, struct keyfile_mark *ret)

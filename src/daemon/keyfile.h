@@ -35,8 +35,8 @@ int keyfile_load(const char *path, struct keyring **ret, struct err_list *reterr
 
 /* Which files were there, to see whether they have changed. */
 struct keyfile_mark {
-    uint64_t _of[2]
-                [5]; /* the file and its pepper: device, inode, size, time in s and ns; 0: none */
+    uint64_t _of[2][5]; /* the file and its pepper: device, inode, size, time of change (s, ns); 0:
+                           none */
 };
 /* Taken before a load, so that what changes meanwhile is seen the next time. */
 void keyfile_look(const char *path, struct keyfile_mark *ret);

@@ -32,14 +32,44 @@ static int open_error(int r, const char *text, const char *flag, struct err *ret
     return r;
 }
 
-static int open_one(struct listeners *l, const char *text, bool is_admin, struct inherited *in,
-                    struct err *reterr)
+static int check_public(const struct config *c, const char *text, struct err *reterr)
+{
+    if (c->access_keys[0] != '\0' || c->access_open)
+        return 0;
+    err_set(reterr, -EPERM,
+            "%s is reachable from other machines, and everybody could use the upstreams: there are "
+            "no keys",
+            text);
+    err_hint(reterr, "make one (inferometer key add --file keys.json --tenant NAME) and set "
+                     "access.keys to the file; or, to serve everybody, set access.open to true");
+    return -EPERM;
+}
+
+int listeners_check(const struct listeners *l, const struct config *c, struct err *reterr)
+{
+    return l->is_public ? check_public(c, "a listen address", reterr) : 0;
+}
+
+/* Of the address as it is told, and of an inherited socket's own. */
+static int check_address(struct listeners *l, const struct config *c, const struct addr *at,
+                         const char *text, struct err *reterr)
+{
+    if (addr_is_loopback(at))
+        return 0;
+    l->is_public = true;
+    return check_public(c, text, reterr);
+}
+
+static int open_one(struct listeners *l, const struct config *c, const char *text, bool is_admin,
+                    struct inherited *in, struct err *reterr)
 {
     size_t i = l->n_all;
     struct inherited_socket *s;
     struct addr at;
     int r = addr_parse(span_cstr(text), &at, reterr);
 
+    if (r == 0 && !is_admin)
+        r = check_address(l, c, &at, text, reterr);
     if (r < 0)
         return r;
     s = inherited_find(in, &at, is_admin);
@@ -54,10 +84,12 @@ static int open_one(struct listeners *l, const char *text, bool is_admin, struct
     if (s && listener_adopt(r, &at) < 0) /* was done already; tells the address as bound */
         return open_error(-EINVAL, text, is_admin ? "admin" : "listen", reterr);
     addr_format(&at, l->texts[i]);
-    if (!is_admin && !addr_is_loopback(&at))
-        LOG_WARN("listening on %s: reachable from other machines, and there are no keys yet",
+    if (is_admin)
+        return 0;
+    if (!addr_is_loopback(&at) && c->access_keys[0] == '\0' && c->access_open)
+        LOG_WARN("listening on %s: reachable from other machines, and access.open serves everybody",
                  l->texts[i]);
-    return 0;
+    return check_address(l, c, &at, l->texts[i], reterr);
 }
 
 int listeners_open(struct listeners *l, const struct config *c, struct inherited *in,
@@ -68,9 +100,9 @@ int listeners_open(struct listeners *l, const struct config *c, struct inherited
     if (c->listen.n > LISTENERS_MAX)
         return err_set(reterr, -EINVAL, "more than %d listen addresses", LISTENERS_MAX);
     for (size_t i = 0; r == 0 && i < c->listen.n; i++)
-        r = open_one(l, c->listen.items[i], false, in, reterr);
+        r = open_one(l, c, c->listen.items[i], false, in, reterr);
     l->n = l->n_all;
-    return r < 0 ? r : open_one(l, c->admin_listen, true, in, reterr);
+    return r < 0 ? r : open_one(l, c, c->admin_listen, true, in, reterr);
 }
 
 void listeners_refuse(struct listeners *l)

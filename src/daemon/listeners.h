@@ -3,6 +3,8 @@
  * daemon/listeners.h - the sockets that clients and administrators connect to: opened, or taken
  *                      over from whoever opened them.
  *
+ * Access:    an address that other machines reach needs keys, or the decision to do without
+ *            (access.open).
  * Ownership: descriptors belong to this until listeners_close; workers and the admin thread borrow
  *            them. A socket that others hold, too, is only closed: shutting it down would throw
  *            away what waits in its queue for them.
@@ -11,6 +13,7 @@
 #ifndef DAEMON_LISTENERS_H
 #define DAEMON_LISTENERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/config.h"
@@ -25,12 +28,17 @@ struct listeners {
     char texts[LISTENERS_ALL_MAX][ADDR_TEXT_MAX]; /* addresses as bound */
     bool is_ours[LISTENERS_ALL_MAX];              /* nobody else holds it */
     size_t n_all;                                 /* open, admin included */
+    bool is_public; /* one of the clients' is reachable from other machines */
 };
 
 /* All addresses of the configuration. What fits is taken from in. On failure what was opened stays
  * for listeners_close, and *reterr says what to do. */
 int listeners_open(struct listeners *l, const struct config *c, struct inherited *in,
                    struct err *reterr) WARN_UNUSED;
+
+/* Whether they may be served by this configuration, too. -EPERM with text and hint. */
+int listeners_check(const struct listeners *l, const struct config *c,
+                    struct err *reterr) WARN_UNUSED;
 
 /* Clients are refused from now on, where nobody else listens. */
 void listeners_refuse(struct listeners *l);

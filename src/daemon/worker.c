@@ -178,6 +178,7 @@ static void config_message_free(struct config_message *m)
 {
     gateway_config_unref(m->config);
     routes_unref(m->settings.policy.routes);
+    keyring_unref(m->settings.policy.keyring);
     mem_free(m);
 }
 
@@ -204,9 +205,40 @@ int worker_post_config(struct worker *w, struct gateway_config *config,
     *m = (struct config_message){
         .worker = w, .config = gateway_config_ref(config), .settings = *settings};
     routes_ref(m->settings.policy.routes);
+    keyring_ref(m->settings.policy.keyring);
     r = loop_post(w->loop, config_message_run, m);
     if (r < 0)
         config_message_free(m);
+    return r;
+}
+
+struct keyring_message {
+    struct worker *worker;
+    struct keyring *ring;
+};
+
+static void keyring_message_run(void *arg)
+{
+    struct keyring_message *m = arg;
+
+    policy_set_keyring(m->worker->policy, m->ring);
+    keyring_unref(m->ring);
+    mem_free(m);
+}
+
+int worker_post_keyring(struct worker *w, struct keyring *ring)
+{
+    struct keyring_message *m = mem_alloc(sizeof(*m));
+    int r;
+
+    if (!m)
+        return -ENOMEM;
+    *m = (struct keyring_message){.worker = w, .ring = keyring_ref(ring)};
+    r = loop_post(w->loop, keyring_message_run, m);
+    if (r < 0) {
+        keyring_unref(m->ring);
+        mem_free(m);
+    }
     return r;
 }
 

@@ -53,6 +53,9 @@ int worker_start(struct worker *w) WARN_UNUSED; /* starts the thread */
 int worker_post_config(struct worker *w, struct gateway_config *config,
                        const struct worker_settings *settings) WARN_UNUSED;
 
+/* New exchanges need these keys. -ENOMEM. */
+int worker_post_keyring(struct worker *w, struct keyring *ring) WARN_UNUSED;
+
 /*
  * Stops accepting. What was accepted before still gets its request in for settle_ns, and one more
  * request goes on each idle connection; then idle ones close. worker_is_drained tells when no

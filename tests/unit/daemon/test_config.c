@@ -104,6 +104,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "aliases: [a=b]\n"
                                "models_refresh: 5m\n"
                                "listen_tls: {cert: c.pem, key: k.pem}\n"
+                               "access: {keys: /etc/k.json, open: true}\n"
                                "admin: {listen: \":9\"}\n"
                                "usage: {inject: false}\n"
                                "timeline: {every: 7}\n"
@@ -158,6 +159,8 @@ static void test_all_keys(void **state)
     assert_string_equal(c->models.items[2], "it's");
     assert_string_equal(c->upstreams.items[0].name, "vllm");
     assert_string_equal(c->admin_listen, ":9");
+    assert_string_equal(c->access_keys, "/etc/k.json");
+    assert_true(c->access_open);
     assert_false(c->usage_inject);
     assert_int_equal(c->max_label_values, 12);
     assert_int_equal(c->max_series, 13000);
