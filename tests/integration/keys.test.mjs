@@ -3,23 +3,9 @@
 import assert from 'node:assert/strict';
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { addKey, KEY_FORM, revokeKey } from './lib/keys.mjs';
 import { run, tempDir } from './lib/process.mjs';
 import test from './lib/test.mjs';
-
-const FORM = /^ifm-[a-z0-9]{8}-[A-Za-z0-9_-]{43}$/;
-
-/** Adds a key to the file: { key, id, ... }. */
-async function addKey(file, ...flags) {
-  const r = await run(['key', 'add', '--file', file, '--json', '--tenant', 'acme', ...flags]);
-  assert.equal(r.code, 0, r.stderr);
-  return JSON.parse(r.stdout);
-}
-
-async function revokeKey(file, id) {
-  const r = await run(['key', 'revoke', id, '--file', file]);
-  assert.equal(r.code, 0, r.stderr);
-  return r;
-}
 
 test('key add prints the key once, alone; list and the files never', async (t) => {
   const dir = tempDir(t);
@@ -29,11 +15,11 @@ test('key add prints the key once, alone; list and the files never', async (t) =
     '--expires', '90d', '--note', 'for "tests"'], { cwd: dir });
   assert.equal(added.code, 0, added.stderr);
   const key = added.stdout.trimEnd();
-  assert.match(key, FORM);
+  assert.match(key, KEY_FORM);
   assert.match(added.stderr, /cannot be shown again/);
   assert.ok(!added.stderr.includes(key));
   const second = await addKey(file);
-  assert.match(second.key, FORM);
+  assert.match(second.key, KEY_FORM);
   assert.deepEqual(second.models, []);
 
   const listed = await run(['key', 'list', '--file', file]);
@@ -86,4 +72,18 @@ test('key: files that others may read, and broken ones, are refused and left alo
   assert.match(broken.stderr, /keys\.json:2:1: the key has no "hash"/);
   assert.equal(broken.stdout, '');
   assert.match(readFileSync(file, 'utf8'), /"x"/);
+});
+
+test('key -c: the file that a configuration names', async (t) => {
+  const dir = tempDir(t);
+  const config = join(dir, 'inferometer.yaml');
+  writeFileSync(config, `access:\n  keys: ${join(dir, 'k.json')}\n`);
+  const added = await run(['key', 'add', '-c', config, '--tenant', 'x']);
+  assert.equal(added.code, 0, added.stderr);
+  const listed = await run(['key', 'list', '--config', config, '--json']);
+  assert.equal(JSON.parse(listed.stdout)[0].id, added.stdout.slice(4, 12));
+  writeFileSync(config, 'workers: 1\n');
+  const none = await run(['key', 'list', '-c', config]);
+  assert.equal(none.code, 1);
+  assert.match(none.stderr, /"access\.keys" is not set there/);
 });
