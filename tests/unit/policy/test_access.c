@@ -293,7 +293,7 @@ static void restricted_keys(void **state)
         struct http1_head h =
             head_of(q->method ? q->method : "POST", q->target, q->fields ? q->fields : JSON);
         char text[ACCESS_TEXT_MAX];
-        char name[256];
+        char name[1024];
         enum tap_reason r = asked(ring, KEY, &h, q->body, true, text);
         (void)snprintf(name, sizeof(name), "%zu %s %s: %s", i, q->target, q->body, text);
         assert_row(name, r == q->refusal);
