@@ -220,7 +220,7 @@ test('many clients on two workers: never more than the limit, and all are served
 test('an upstream without room is passed over, and its queue is the last resort', async (t) => {
   const [a, b] = [await startUpstream(t, () => {}), await startUpstream(t, () => {})];
   const limits = { max_inflight: 1, max_queue: 1 };
-  const gateway = await Gateway.start(t, { upstream: a, config: { workers: 2, upstreams: [
+  const gateway = await Gateway.start(t, { upstream: a, config: { workers: 2, models_refresh: 0, upstreams: [
     { name: 'a', url: a.url, ...limits }, { name: 'b', url: b.url, priority: 1, ...limits }] } });
   const asked = await askMany(gateway, 4);
   await waitFor('one each', () => a.exchanges.length === 1 && b.exchanges.length === 1);
