@@ -267,3 +267,13 @@ int api_listen(struct api *a, int fd)
 {
     return http_server_listen(a->server, fd, NULL);
 }
+
+void api_hand_over(struct api *a)
+{
+    http_server_hand_over(a->server);
+}
+
+void api_look(struct api *a)
+{
+    http_server_look(a->server);
+}

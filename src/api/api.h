@@ -39,6 +39,10 @@ int api_new(struct loop *l, const struct api_sources *sources, struct api **ret)
 struct api *api_free(struct api *a);
 int api_listen(struct api *a, int fd) WARN_UNUSED; /* fd stays the caller's */
 
+/* Another process accepts from now on; connections that wait unseen: http/server.h. */
+void api_hand_over(struct api *a);
+void api_look(struct api *a);
+
 /* What came of a reload, for all who asked for one with a number up to upto. On the loop's thread.
  */
 struct api_reloaded {

@@ -118,7 +118,7 @@ static void attend(struct serving *s)
         int sig = wait_for(s, -1);
         uint64_t upto;
 
-        if (is_stop(sig))
+        if (is_stop(sig) || daemon_successor(s->d) != 0)
             return;
         if (sig == SIGHUP)
             reload(s, 0);
@@ -140,12 +140,12 @@ static void refuse_reloads(struct daemon *d)
         daemon_answer_reload(d, &answer);
 }
 
-/* For at most that long, or until is_over (NULL: all of it). False: a second signal came. */
+/* For at most that long, or until is_over. False: a second signal came. */
 static bool linger(struct serving *s, int64_t timeout_ns, bool (*is_over)(const struct daemon *d))
 {
     mono_t until = mono_add(clock_mono(), timeout_ns);
 
-    while (!(is_over && is_over(s->d)) && clock_mono().ns < until.ns) {
+    while (!is_over(s->d) && clock_mono().ns < until.ns) {
         if (is_stop(wait_for(s, DRAIN_LOOK_MS))) {
             LOG_INFO("stopping at once, open requests are cut");
             return false;
@@ -155,6 +155,22 @@ static bool linger(struct serving *s, int64_t timeout_ns, bool (*is_over)(const 
     return true;
 }
 
+static bool is_succeeded(const struct daemon *d)
+{
+    return daemon_successor(d) != 0;
+}
+
+/* Says who is responsible now. */
+static void pass_on(struct serving *s)
+{
+    pid_t pid = daemon_successor(s->d);
+
+    if (pid == 0)
+        return;
+    LOG_INFO("process %ld serves now", (long)pid);
+    notify_main_pid(&s->notify, pid);
+}
+
 static void drain(struct serving *s)
 {
     const struct config *c = daemon_config(s->d);
@@ -162,14 +178,16 @@ static void drain(struct serving *s)
     long long timeout_s = c->drain_timeout_ns / NS_PER_S;
 
     daemon_leave(s->d);
-    notify_stopping(&s->notify, "stopping, open requests go on");
-    if (c->drain_delay_ns > 0) {
+    if (!is_succeeded(s->d))
+        notify_stopping(&s->notify, "stopping, open requests go on");
+    if (c->drain_delay_ns > 0 && !is_succeeded(s->d)) {
         LOG_INFO("stopping: not ready any more, new connections are taken for %lld s still; a "
                  "second signal stops at once",
                  delay_s);
-        if (!linger(s, c->drain_delay_ns, NULL))
+        if (!linger(s, c->drain_delay_ns, is_succeeded))
             return;
     }
+    pass_on(s);
     LOG_INFO(
         "stopping: no new connections, waiting up to %lld s for open requests; a second signal "
         "stops at once",

@@ -54,7 +54,7 @@ int admin_new(int fd, const struct api_sources *sources, void (*tick)(void *arg)
     if (r == 0)
         r = api_listen(a->api, fd);
     if (r < 0) {
-        admin_stop(a);
+        admin_free(a);
         return r;
     }
     loop_timer_start(a->loop, &a->timer, TICK_NS);
@@ -71,14 +71,20 @@ int admin_start(struct admin *a)
     return r;
 }
 
-struct admin *admin_stop(struct admin *a)
+void admin_stop(struct admin *a)
+{
+    if (!a || !a->is_running)
+        return;
+    loop_stop(a->loop);
+    pthread_join(a->thread, NULL);
+    a->is_running = false;
+}
+
+struct admin *admin_free(struct admin *a)
 {
     if (!a)
         return NULL;
-    if (a->is_running) {
-        loop_stop(a->loop);
-        pthread_join(a->thread, NULL);
-    }
+    admin_stop(a);
     if (a->loop) {
         loop_timer_stop(a->loop, &a->timer);
         loop_turn(a->loop, 0); /* what was posted last */
@@ -87,6 +93,21 @@ struct admin *admin_stop(struct admin *a)
     loop_free(a->loop);
     mem_free(a);
     return NULL;
+}
+
+struct loop *admin_loop(struct admin *a)
+{
+    return a->loop;
+}
+
+void admin_hand_over(struct admin *a)
+{
+    api_hand_over(a->api);
+}
+
+void admin_look(struct admin *a)
+{
+    api_look(a->api);
 }
 
 /* --- messages to its thread --- */

@@ -16,7 +16,15 @@ struct admin;
 int admin_new(int fd, const struct api_sources *sources, void (*tick)(void *arg),
               struct admin **ret) WARN_UNUSED;
 int admin_start(struct admin *a) WARN_UNUSED; /* starts the thread */
-struct admin *admin_stop(struct admin *a);    /* and frees; NULL is allowed; returns NULL */
+void admin_stop(struct admin *a);             /* joins it; NULL is allowed */
+/* Stops and frees; what was posted last still runs. NULL is allowed; returns NULL. */
+struct admin *admin_free(struct admin *a);
+struct loop *admin_loop(struct admin *a);
+
+/* On its thread: stops accepting, since another process does; looks for connections that only
+ * another process was told of. */
+void admin_hand_over(struct admin *a);
+void admin_look(struct admin *a);
 
 /* Answers those who asked for a reload up to that number; from any thread. -ENOMEM. */
 int admin_post_reloaded(struct admin *a, const struct api_reloaded *r) WARN_UNUSED;

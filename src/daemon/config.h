@@ -98,6 +98,7 @@ struct config {
     int64_t dns_ttl_ns;
     int64_t drain_timeout_ns;
     int64_t drain_delay_ns; /* not ready, but serving */
+    char *handover;         /* Unix socket where the next process gets the listeners; "" none */
 
     uint64_t retry_attempts; /* tries of one request in all */
     uint64_t retry_budget;   /* retries per hundred requests */

@@ -75,6 +75,17 @@ const struct config_key config_keys[] = {
                 "`/readyz` saying no already, so that load balancers notice in time.",
     },
     {
+        .path = "handover",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(handover),
+        .example = "/run/inferometer/handover",
+        .help = "Path of a Unix socket where the next process gets the listening sockets, so that "
+                "a restart loses no connection: start the new one, and the old one drains and "
+                "leaves once the new one serves. Empty: none.",
+    },
+    {
         .path = "models",
         .type = &config_type_texts,
         .def = "[]",

@@ -7,6 +7,7 @@
 
 int control_init(struct control *c)
 {
+    atomic_init(&c->successor, 0);
     atomic_init(&c->_n_asked, 0);
     c->_n_taken = 0;
     c->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -13,11 +13,13 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/attr.h"
 
 struct control {
-    int fd; /* eventfd: readable when something was asked; -1: none */
+    int fd;                  /* eventfd: readable when something was asked; -1: none */
+    _Atomic pid_t successor; /* serves in our place; 0: none. Set before control_wake. */
     _Atomic uint64_t _n_asked;
     uint64_t _n_taken;
 };

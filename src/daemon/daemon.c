@@ -19,9 +19,11 @@
 #include "daemon/admin.h"
 #include "daemon/control.h"
 #include "daemon/discovery.h"
+#include "daemon/handover.h"
 #include "daemon/keywatch.h"
 #include "daemon/listeners.h"
 #include "daemon/routing.h"
+#include "daemon/takeover.h"
 #include "daemon/upstreams.h"
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
@@ -29,6 +31,8 @@
 
 enum { RECENT_LINES = 1000, DESCRIPTORS_KEPT = 64 };
 
+/* The next process is there already: idle connections have time for one more request each. */
+#define SETTLE_HANDOVER_NS (2 * NS_PER_S)
 /* A client that is connected has so long to send its request once a drain has begun. */
 #define SETTLE_NS (200 * NS_PER_MS)
 
@@ -57,6 +61,10 @@ struct daemon {
     size_t n_workers;
     struct admin *admin;
     struct control control;
+    struct handover *handover; /* NULL: none is configured */
+    struct takeover takeover;
+    uint32_t taken;            /* bit i: socket i of the former process is listened on */
+    atomic_size_t n_accepting; /* workers that still do */
     atomic_bool is_draining;
 };
 
@@ -179,6 +187,25 @@ static struct worker_settings settings_of(const struct daemon *d, const struct c
                                     .cuts_runaways = config->runaway_cut};
 }
 
+/* The successor may look for what nobody has accepted; on the admin thread. */
+static void handed_over(void *arg)
+{
+    struct daemon *d = arg;
+
+    if (d->control.successor != 0)
+        admin_hand_over(d->admin);
+    handover_finish(d->handover);
+}
+
+static void on_worker_stopped(void *arg)
+{
+    struct daemon *d = arg;
+
+    if (atomic_fetch_sub(&d->n_accepting, 1) == 1 &&
+        loop_post(admin_loop(d->admin), handed_over, d) < 0)
+        LOG_WARN("the end of accepting could not be told: out of memory");
+}
+
 static int workers_open(struct daemon *d, struct err *reterr)
 {
     struct worker_shared shared = {.gateway_config = d->gateway_config,
@@ -192,7 +219,9 @@ static int workers_open(struct daemon *d, struct err *reterr)
                                    .hops = &d->hops,
                                    .listen_fds = d->listeners.fds,
                                    .listen_tls = d->listen_tls,
-                                   .n_listen_fds = d->listeners.n};
+                                   .n_listen_fds = d->listeners.n,
+                                   .on_stopped = on_worker_stopped,
+                                   .on_stopped_arg = d};
     size_t n = (size_t)d->config->workers;
     int r = 0;
 
@@ -357,19 +386,90 @@ static int discovery_open(struct daemon *d, struct err *reterr)
 
 /* --- the whole --- */
 
-/* Where the sockets come from that need not be opened. */
+/* Sockets of the process that runs, if one does. Without them it goes on: they may be free. */
+static void sockets_take(struct daemon *d, struct inherited *in)
+{
+    int r = d->config->handover[0] ? takeover_begin(&d->takeover, d->config->handover, in) : 0;
+
+    if (r < 0)
+        LOG_WARN("no listening sockets from the process at \"%s\": %s", d->config->handover,
+                 err_str(r));
+}
+
 static int sockets_open(struct daemon *d, struct err *reterr)
 {
     struct inherited in = {0};
     int r = activation_take(d->config, &in, reterr);
+    size_t n_activated = in.n;
 
-    if (r == 0)
+    if (r == 0) {
+        sockets_take(d, &in);
         r = listeners_open(&d->listeners, d->config, &in, reterr);
+    }
+    for (size_t i = n_activated; i < in.n; i++)
+        d->taken |= (uint32_t)(in.items[i].fd < 0) << (i - n_activated);
     inherited_done(&in);
     for (size_t i = 0; i < d->listeners.n; i++)
         if (!span_starts_with(span_cstr(d->listeners.texts[i]), SPAN("unix:")))
             d->listen_tls[i] = d->tls;
     return r;
+}
+
+/* --- before and after this process --- */
+
+/* The former process accepts no more, so all that waits is for us; on the admin thread. */
+static void on_former_over(void *arg)
+{
+    struct daemon *d = arg;
+
+    for (size_t i = 0; i < d->n_workers; i++)
+        if (worker_post_look(d->workers[i]) < 0)
+            LOG_WARN("worker %zu could not be told to look for connections", i);
+    admin_look(d->admin);
+}
+
+/* On the admin thread. */
+static void on_taken(void *arg, pid_t pid, uint32_t taken)
+{
+    struct daemon *d = arg;
+
+    (void)taken;
+    d->control.successor = pid;
+    control_wake(&d->control);
+}
+
+static int handover_begin(struct daemon *d, struct err *reterr)
+{
+    struct loop *l = admin_loop(d->admin);
+    struct handover_config config = {
+        .path = d->config->handover, .listeners = &d->listeners, .on_taken = on_taken, .arg = d};
+
+    return config.path[0] ? handover_open(l, &config, &d->handover, reterr) : 0;
+}
+
+static void watch_former(void *arg)
+{
+    struct daemon *d = arg;
+
+    if (takeover_is_open(&d->takeover) &&
+        takeover_watch(&d->takeover, admin_loop(d->admin), on_former_over, d) < 0)
+        LOG_WARN("the end of the former process will not be seen: out of memory");
+}
+
+/* This process serves: the former one may stop, so nothing here is a reason to fail any more. */
+static void handover_end(struct daemon *d)
+{
+    struct err err;
+
+    if (d->handover && handover_publish(d->handover, &err) < 0)
+        LOG_WARN("%s; the next process will not get the listening sockets", err.text);
+    if (!takeover_is_open(&d->takeover))
+        return;
+    LOG_INFO("taking over from the former process");
+    takeover_ready(&d->takeover, d->taken);
+    listeners_own(&d->listeners, UINT32_MAX);
+    if (loop_post(admin_loop(d->admin), watch_former, d) < 0)
+        LOG_WARN("the end of the former process will not be seen: out of memory");
 }
 
 /* From here on connections are accepted: what could fail has been done before. */
@@ -391,6 +491,7 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
         return err_set(reterr, -ENOMEM, "out of memory");
     (void)pthread_mutex_init(&d->lock, NULL);
     d->config = config_ref(config);
+    takeover_init(&d->takeover);
     r = control_init(&d->control);
     if (r < 0)
         err_set(reterr, r, "could not start: %s", err_str(r));
@@ -407,11 +508,14 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
     if (r == 0)
         r = admin_open(d, reterr);
     if (r == 0)
+        r = handover_begin(d, reterr);
+    if (r == 0)
         r = threads_start(d, reterr);
     if (r < 0) {
         daemon_stop(d);
         return r;
     }
+    handover_end(d);
     *ret = d;
     return 0;
 }
@@ -420,7 +524,7 @@ struct daemon *daemon_stop(struct daemon *d)
 {
     if (!d)
         return NULL;
-    d->admin = admin_stop(d->admin);
+    admin_stop(d->admin);
     discovery_stop(d->discovery);
     for (size_t i = 0; i < d->n_workers; i++)
         worker_stop(d->workers[i]);
@@ -429,6 +533,9 @@ struct daemon *daemon_stop(struct daemon *d)
     for (size_t i = 0; i < d->n_workers; i++)
         worker_free(d->workers[i]);
     mem_free(d->workers);
+    d->handover = handover_free(d->handover);
+    takeover_done(&d->takeover);
+    admin_free(d->admin);
     jsonlog_free(d->log);
     recent_free(d->recent);
     upstreams_done(&d->upstreams);
@@ -563,6 +670,11 @@ bool daemon_beats(struct daemon *d)
     return is_alive;
 }
 
+pid_t daemon_successor(const struct daemon *d)
+{
+    return d->control.successor;
+}
+
 void daemon_leave(struct daemon *d)
 {
     atomic_store_explicit(&d->is_draining, true, memory_order_relaxed);
@@ -570,11 +682,14 @@ void daemon_leave(struct daemon *d)
 
 void daemon_drain(struct daemon *d)
 {
+    int64_t settle_ns = d->control.successor != 0 ? SETTLE_HANDOVER_NS : SETTLE_NS;
+
     daemon_leave(d);
+    d->n_accepting = d->n_workers;
     /* Refuses what comes from now on. Closing would free the number while workers still hold it. */
     listeners_refuse(&d->listeners);
     for (size_t i = 0; i < d->n_workers; i++)
-        if (worker_post_drain(d->workers[i], SETTLE_NS) < 0)
+        if (worker_post_drain(d->workers[i], settle_ns) < 0)
             LOG_WARN("worker %zu could not be told to drain, its requests will be cut", i);
 }
 

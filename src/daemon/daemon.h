@@ -9,6 +9,8 @@
 #ifndef DAEMON_DAEMON_H
 #define DAEMON_DAEMON_H
 
+#include <sys/types.h>
+
 #include "api/api.h"
 #include "base/attr.h"
 #include "base/err.h"
@@ -44,10 +46,13 @@ void daemon_reopen_log(struct daemon *d);
  */
 bool daemon_beats(struct daemon *d);
 
+/* The process that serves in place of this one from now on (key "handover"), or 0. */
+pid_t daemon_successor(const struct daemon *d);
+
 /* Not ready any more, but everything is served as before; no reload is taken any more. */
 void daemon_leave(struct daemon *d);
 
-/* The same, and new connections are refused; open exchanges go on. */
+/* The same, and new connections are left to the successor, or refused; open exchanges go on. */
 void daemon_drain(struct daemon *d);
 bool daemon_is_drained(const struct daemon *d);
 

@@ -77,7 +77,8 @@ static int open_one(struct listeners *l, const struct config *c, const char *tex
     if (r < 0)
         return open_error(r, text, is_admin ? "admin" : "listen", reterr);
     l->fds[i] = r;
-    l->is_ours[i] = !s || s->is_ours;
+    l->is_ours[i] = !s;
+    l->is_lent[i] = s && s->is_ours;
     l->n_all++;
     if (s)
         s->fd = -1;
@@ -108,17 +109,24 @@ int listeners_open(struct listeners *l, const struct config *c, struct inherited
 void listeners_refuse(struct listeners *l)
 {
     for (size_t i = 0; i < l->n; i++) {
-        if (l->is_ours[i])
+        if (atomic_exchange(&l->is_ours[i], false))
             listener_refuse(l->fds[i]);
-        l->is_ours[i] = false;
     }
 }
 
-void listeners_share(struct listeners *l, uint32_t which)
+void listeners_lend(struct listeners *l)
 {
     for (size_t i = 0; i < l->n_all; i++)
-        if (which >> i & 1)
-            l->is_ours[i] = false;
+        if (atomic_exchange(&l->is_ours[i], false))
+            l->is_lent[i] = true;
+}
+
+void listeners_own(struct listeners *l, uint32_t which)
+{
+    for (size_t i = 0; i < l->n_all; i++) {
+        if ((which >> i & 1) && atomic_exchange(&l->is_lent[i], false))
+            l->is_ours[i] = true;
+    }
 }
 
 void listeners_close(struct listeners *l)

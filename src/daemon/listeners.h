@@ -8,11 +8,13 @@
  * Ownership: descriptors belong to this until listeners_close; workers and the admin thread borrow
  *            them. A socket that others hold, too, is only closed: shutting it down would throw
  *            away what waits in its queue for them.
- * Threading: the main thread's; descriptors and texts are constant while it runs.
+ * Threading: the main thread's, listeners_lend and listeners_own also the admin thread's;
+ *            descriptors and texts are constant while it runs.
  */
 #ifndef DAEMON_LISTENERS_H
 #define DAEMON_LISTENERS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,7 +28,8 @@ struct listeners {
     size_t n;                                     /* for clients */
     int fds[LISTENERS_ALL_MAX];                   /* the admin listener's is the last, at [n] */
     char texts[LISTENERS_ALL_MAX][ADDR_TEXT_MAX]; /* addresses as bound */
-    bool is_ours[LISTENERS_ALL_MAX];              /* nobody else holds it */
+    atomic_bool is_ours[LISTENERS_ALL_MAX];       /* nobody else holds it */
+    atomic_bool is_lent[LISTENERS_ALL_MAX];       /* it is ours, but for one more process */
     size_t n_all;                                 /* open, admin included */
     bool is_public; /* one of the clients' is reachable from other machines */
 };
@@ -43,8 +46,11 @@ int listeners_check(const struct listeners *l, const struct config *c,
 /* Clients are refused from now on, where nobody else listens. */
 void listeners_refuse(struct listeners *l);
 
-/* Bit i of those: another process holds socket i, too. */
-void listeners_share(struct listeners *l, uint32_t which);
+/* Another process gets what is ours, and may or may not listen there from now on. */
+void listeners_lend(struct listeners *l);
+
+/* It does not, or it has told that it is gone: bit i of which: socket i is ours again. */
+void listeners_own(struct listeners *l, uint32_t which);
 
 void listeners_close(struct listeners *l); /* also of one that is all zeros */
 

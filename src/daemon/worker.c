@@ -17,6 +17,8 @@ struct worker {
     struct gateway *gateway;
     struct timer look, settle;
     int64_t settle_ns; /* set before the drain is posted */
+    void (*on_stopped)(void *arg);
+    void *on_stopped_arg;
     int64_t cut_after_ns;
     bool cuts_runaways;
     pthread_t thread;
@@ -112,6 +114,8 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
         goto fail;
     loop_timer_start(w->loop, &w->look, LOOK_EVERY_NS);
     pulse_init(&w->pulse, w->loop);
+    w->on_stopped = shared->on_stopped;
+    w->on_stopped_arg = shared->on_stopped_arg;
     *ret = w;
     return 0;
 fail:
@@ -247,6 +251,7 @@ static void drain_run(void *arg)
     struct worker *w = arg;
 
     gateway_hand_over(w->gateway);
+    w->on_stopped(w->on_stopped_arg);
     loop_timer_start(w->loop, &w->settle, w->settle_ns);
 }
 
@@ -254,6 +259,18 @@ int worker_post_drain(struct worker *w, int64_t settle_ns)
 {
     w->settle_ns = settle_ns;
     return loop_post(w->loop, drain_run, w);
+}
+
+static void look_run(void *arg)
+{
+    struct worker *w = arg;
+
+    gateway_look(w->gateway);
+}
+
+int worker_post_look(struct worker *w)
+{
+    return loop_post(w->loop, look_run, w);
 }
 
 bool worker_is_drained(const struct worker *w)

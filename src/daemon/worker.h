@@ -44,6 +44,9 @@ struct worker_shared {
     const int *listen_fds;
     struct tls_context *const *listen_tls; /* for each; NULL: plain HTTP */
     size_t n_listen_fds;
+    /* The worker accepts no more, after worker_post_drain; on its thread. */
+    void (*on_stopped)(void *arg);
+    void *on_stopped_arg;
 };
 
 int worker_new(const struct worker_shared *shared, struct worker **ret) WARN_UNUSED;
@@ -62,6 +65,8 @@ int worker_post_keyring(struct worker *w, struct keyring *ring) WARN_UNUSED;
  * exchange is left. -ENOMEM.
  */
 int worker_post_drain(struct worker *w, int64_t settle_ns) WARN_UNUSED;
+/* Looks for connections that only another process was told of. -ENOMEM. */
+int worker_post_look(struct worker *w) WARN_UNUSED;
 bool worker_is_drained(const struct worker *w);
 
 /* Stops and joins the thread and ends what is still open; afterwards nothing of it uses what is

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
@@ -38,6 +39,8 @@ enum {
     IDLE_MS = 1000,
     GIVE_UP_MS = 2000, /* at the end, when the disk takes nothing */
     FILE_MODE = 0640,
+    TORN_LOOKS = 20, /* until it has stopped growing */
+    TORN_PAUSE_MS = 20,
 };
 
 struct jsonlog {
@@ -70,16 +73,33 @@ static bool is_stdout(const struct jsonlog *log)
     return strcmp(log->path, "-") == 0;
 }
 
-/* Whether the file ends inside a line; unknown counts as no. */
-static bool ends_inside_line(const char *path)
+/* The same for an open file, whose size is told. */
+static bool is_inside_line(int fd, off_t *ret_size)
 {
     char last = '\n';
     struct stat st;
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size == 0)
+        return false;
+    *ret_size = st.st_size;
+    return pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
+}
+
+/* Whether the file ends inside a line for good; unknown counts as no. While the process before us
+ * writes there, it may look so for a moment. */
+static bool ends_inside_line(const char *path)
+{
+    struct timespec pause = {.tv_nsec = TORN_PAUSE_MS * NS_PER_MS};
+    off_t size = 0, before = -1;
+    bool is_inside = true;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return false;
-    bool is_inside = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 &&
-                     pread(fd, &last, 1, st.st_size - 1) == 1 && last != '\n';
+    for (int i = 0; is_inside && size != before && i < TORN_LOOKS; i++) {
+        before = size;
+        if (i > 0)
+            (void)nanosleep(&pause, NULL);
+        is_inside = is_inside_line(fd, &size);
+    }
     close(fd);
     return is_inside;
 }

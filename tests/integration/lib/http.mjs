@@ -12,14 +12,14 @@ import { waitFor, within } from './wait.mjs';
  * onResponse(res, req) is called with the head, before any of the body is read.
  */
 export function request(port, path, options = {}) {
-  const { method, headers = {}, body, json, agent = false, onResponse, signal } = options;
+  const { method, headers = {}, body, json, agent = false, onResponse, signal, host = '127.0.0.1' } = options;
   const payload = json === undefined ? body : JSON.stringify(json);
   const fields = { ...headers };
   if (json !== undefined) fields['content-type'] = 'application/json';
   if (payload !== undefined) fields['content-length'] = Buffer.byteLength(payload);
   const sent = new Promise((resolve, reject) => {
     const req = http.request({
-      host: '127.0.0.1', port, path, agent, headers: fields, signal,
+      host, port, path, agent, headers: fields, signal,
       method: method ?? (payload === undefined ? 'GET' : 'POST'),
     });
     req.on('error', reject);

@@ -52,6 +52,7 @@ static void test_defaults(void **state)
     assert_string_equal(c->data_dir, "");
     assert_int_equal(c->drain_timeout_ns, 30 * NS_PER_S);
     assert_int_equal(c->drain_delay_ns, 0);
+    assert_string_equal(c->handover, "");
     assert_int_equal(c->hung_after_ns, 60 * NS_PER_S);
     assert_int_equal(c->cut_after_ns, 0); /* watching changes nothing */
     assert_int_equal(config_n_set(c), 0);
@@ -97,6 +98,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "data_dir: /var/lib/x y\n"
                                "drain_timeout: 1m\n"
                                "drain_delay: 9s\n"
+                               "handover: /run/h\n"
                                "models: [a/b, \"c d\", 'it''s']\n"
                                "upstreams:\n"
                                "  - name: vllm\n"
@@ -155,6 +157,7 @@ static void test_all_keys(void **state)
     assert_string_equal(c->data_dir, "/var/lib/x y");
     assert_int_equal(c->drain_timeout_ns, 60 * NS_PER_S);
     assert_int_equal(c->drain_delay_ns, 9 * NS_PER_S);
+    assert_string_equal(c->handover, "/run/h");
     assert_int_equal(c->models.n, 3);
     assert_string_equal(c->models.items[2], "it's");
     assert_string_equal(c->upstreams.items[0].name, "vllm");
