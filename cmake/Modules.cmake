@@ -33,6 +33,22 @@ function(module_protos name)
   target_include_directories(${name} SYSTEM PUBLIC ${dir})
 endfunction()
 
+# module_embeds(): src/<module>/*.html as arrays of the module's library: api_index_html[] of api/index.html.
+function(module_embeds name)
+  file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.html)
+  foreach(page IN LISTS pages)
+    get_filename_component(stem ${page} NAME_WE)
+    set(out ${CMAKE_BINARY_DIR}/embed/${name}_${stem}_html.c)
+    add_custom_command(
+      OUTPUT ${out}
+      COMMAND ${CMAKE_COMMAND} -DIN=${page} -DOUT=${out} -DNAME=${name}_${stem}_html
+              -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
+      DEPENDS ${page} ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake VERBATIM)
+    set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -w)
+    target_sources(${name} PRIVATE ${out})
+  endforeach()
+endfunction()
+
 function(module_libraries)
   file(STRINGS ${CMAKE_SOURCE_DIR}/src/LAYERS lines)
   set(id 0)
@@ -55,6 +71,7 @@ function(module_libraries)
       target_compile_definitions(${name} PRIVATE MODULE_NAME="${name}" MODULE_ID=${id})
       target_compile_options(${name} PRIVATE ${MODULE_OPTIONS_${name}})
       module_protos(${name})
+      module_embeds(${name})
     else()
       add_library(${name} INTERFACE)
       set(scope INTERFACE)

@@ -52,6 +52,7 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
     a->status = status;
     a->content_type = "application/json";
     a->is_gzip = false;
+    a->fields = NULL;
     buf_clear(&a->body);
     jsonw_init(&w, &a->body);
     jsonw_begin_object(&w);
@@ -140,12 +141,12 @@ static void answer_send(struct pending *p)
 {
     struct http_server_conn *c = p->conn;
     struct span body = buf_span(&p->answer.body);
-    char fields[256];
+    char fields[1024];
     int n = snprintf(fields, sizeof(fields),
                      "Content-Type: %s\r\nCache-Control: no-store\r\n"
-                     "X-Content-Type-Options: nosniff\r\n%s%s",
+                     "X-Content-Type-Options: nosniff\r\n%s%s%s",
                      p->answer.content_type, p->answer.is_gzip ? "Content-Encoding: gzip\r\n" : "",
-                     allow_field(p));
+                     allow_field(p), p->answer.fields ? p->answer.fields : "");
 
     if (http_server_head(c, p->answer.status, (struct span){0}, span_of(fields, (size_t)n),
                          (struct http_framing){HTTP1_BODY_LENGTH, body.n}, &body, 1, true) < 0 ||

@@ -27,6 +27,11 @@ struct api_sources {
     bool (*is_ready)(void *arg, const char **ret_why);
     /* Writes one JSON object per open exchange into the array that is open in w. */
     void (*inflight)(void *arg, struct jsonw *w);
+    /* Members of the process' state into the object that is open in w: values, arrays and objects
+     * of values. NULL: none. */
+    void (*status)(void *arg, struct jsonw *w);
+    /* One JSON object of values per upstream into the array that is open in w. NULL: none. */
+    void (*upstreams)(void *arg, struct jsonw *w);
     /* Asks for a reload: its number, from 1, which api_reloaded tells later; 0: not any more. NULL:
      * there is nothing to reload. */
     uint64_t (*reload)(void *arg);

@@ -2,11 +2,12 @@
 #include "api/routes.h"
 
 static const struct route routes[] = {
-    {SPAN_INIT("/"), false, index_handle, "this list"},
+    {SPAN_INIT("/"), false, status_handle_page, "the state of this gateway, for people"},
     {SPAN_INIT("/metrics"), false, metrics_page_handle,
      "Prometheus text, OpenMetrics or protobuf, by Accept; gzip on request"},
     {SPAN_INIT("/healthz"), false, health_handle_healthz, "200 while the process lives"},
     {SPAN_INIT("/readyz"), false, health_handle_readyz, "200 while traffic may be sent here"},
+    {SPAN_INIT("/api/v1/status"), false, status_handle_json, "the same as JSON"},
     {SPAN_INIT("/api/v1/inflight"), false, requests_handle_inflight, "open requests"},
     {SPAN_INIT("/api/v1/requests/recent"), false, requests_handle_recent,
      "last finished requests, newest first; ?limit=N"},

@@ -22,6 +22,7 @@ struct api_request {
 struct api_answer {
     int status;               /* 200 unless the handler says otherwise */
     const char *content_type; /* static; default application/json */
+    const char *fields;       /* more header lines, static; NULL: none */
     bool is_gzip;
     bool is_later; /* comes with api_reloaded */
     struct buf body;
@@ -44,13 +45,14 @@ struct span api_query_value(struct span query, struct span name);
 /* Replaces the answer by {"error": text} with that status. */
 void api_answer_error(struct api_answer *a, int status, const char *text);
 
-/* health.c, metrics_page.c, requests.c, index.c, actions.c */
+/* health.c, metrics_page.c, requests.c, status.c, actions.c */
 void health_handle_healthz(const struct api_request *req, struct api_answer *ret);
 void health_handle_readyz(const struct api_request *req, struct api_answer *ret);
 void metrics_page_handle(const struct api_request *req, struct api_answer *ret);
 void requests_handle_inflight(const struct api_request *req, struct api_answer *ret);
 void requests_handle_recent(const struct api_request *req, struct api_answer *ret);
 void actions_handle_reload(const struct api_request *req, struct api_answer *ret);
-void index_handle(const struct api_request *req, struct api_answer *ret);
+void status_handle_page(const struct api_request *req, struct api_answer *ret);
+void status_handle_json(const struct api_request *req, struct api_answer *ret);
 
 #endif

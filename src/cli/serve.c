@@ -24,7 +24,7 @@
 #include "daemon/daemon.h"
 #include "daemon/notify.h"
 
-enum { DRAIN_LOOK_MS = 50, REPORT_MAX = 256 * 1024, STATUS_MAX = 256 };
+enum { DRAIN_LOOK_MS = 50, STATUS_MAX = 256 };
 
 /* What runs, and who is told of it. */
 struct serving {
@@ -44,8 +44,8 @@ static void answer_reload(struct daemon *d, uint64_t upto,
     struct buf json, text;
     struct api_reloaded answer = {.upto = upto, .status = report->is_taken ? 200 : 400};
 
-    buf_init(&json, REPORT_MAX);
-    buf_init(&text, REPORT_MAX);
+    buf_init(&json, CONFIG_RELOAD_TEXT_MAX);
+    buf_init(&text, CONFIG_RELOAD_TEXT_MAX);
     if (config_reload_to_json(report, &json) < 0 || config_reload_to_text(report, &text) < 0)
         answer.status = 500;
     answer.json = buf_span(&json);

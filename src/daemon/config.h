@@ -70,6 +70,7 @@ struct config_bounds {
 
 struct config {
     atomic_int _refs;
+    const char *file;   /* it was read from, borrowed; NULL: none */
     uint64_t _keys_set; /* bit i: key i was told by file or command line */
 
     struct config_texts listen;     /* "ADDR:PORT" for clients */

@@ -151,6 +151,7 @@ void config_build_file(struct config_build *b, const char *path)
         file_error(b, where, "open", -errno);
         return;
     }
+    b->config->file = where;
     buf_init(&text, (size_t)2 * CONFIG_YAML_BYTES_MAX);
     r = file_read_fd(fd, CONFIG_YAML_BYTES_MAX, &text);
     if (!is_stdin)

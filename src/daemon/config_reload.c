@@ -8,6 +8,17 @@
 #include "base/log.h"
 #include "base/stat.h"
 
+/* The status page shows the last one. */
+static void page_tell(struct daemon *d, const struct config_reload_report *r)
+{
+    struct buf json;
+
+    buf_init(&json, CONFIG_RELOAD_TEXT_MAX);
+    if (config_reload_to_json(r, &json) == 0)
+        daemon_tell_reload(d, r->at, buf_span(&json));
+    buf_done(&json);
+}
+
 void config_reload_try(struct daemon *d, const struct config_args *args,
                        struct config_reload_report *ret)
 {
@@ -27,6 +38,7 @@ void config_reload_try(struct daemon *d, const struct config_args *args,
     }
     if (!ret->is_taken)
         ret->n_changed = 0;
+    page_tell(d, ret);
     stat_inc(ret->is_taken ? STAT_CONFIG_RELOADS : STAT_CONFIG_RELOAD_FAILURES);
     config_unref(config);
 }

@@ -23,6 +23,9 @@
 #include "daemon/config_args.h"
 #include "daemon/daemon.h"
 
+/* Of a report as text or JSON. */
+enum { CONFIG_RELOAD_TEXT_MAX = 256 * 1024 };
+
 struct config_reload_report {
     wall_t at;
     bool is_taken;

@@ -22,6 +22,7 @@
 #include "daemon/handover.h"
 #include "daemon/keywatch.h"
 #include "daemon/listeners.h"
+#include "daemon/overview.h"
 #include "daemon/routing.h"
 #include "daemon/takeover.h"
 #include "daemon/upstreams.h"
@@ -61,6 +62,7 @@ struct daemon {
     size_t n_workers;
     struct admin *admin;
     struct control control;
+    struct overview overview;
     struct handover *handover; /* NULL: none is configured */
     struct takeover takeover;
     uint32_t taken;            /* bit i: socket i of the former process is listened on */
@@ -254,6 +256,38 @@ static void source_inflight(void *arg, struct jsonw *w)
         worker_inflight_write(d->workers[i], w);
 }
 
+static struct overview_of overview_of(struct daemon *d)
+{
+    return (struct overview_of){.config = d->config,
+                                .listeners = &d->listeners,
+                                .upstreams = &d->upstreams,
+                                .n_workers = d->n_workers,
+                                .has_tls = d->tls != NULL,
+                                .is_draining = atomic_load(&d->is_draining)};
+}
+
+static void source_status(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+    struct overview_of of;
+
+    (void)pthread_mutex_lock(&d->lock);
+    of = overview_of(d);
+    overview_write(&d->overview, &of, w);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+static void source_upstreams(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+    struct overview_of of;
+
+    (void)pthread_mutex_lock(&d->lock);
+    of = overview_of(d);
+    overview_upstreams(&of, w);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
 static uint64_t source_reload(void *arg)
 {
     struct daemon *d = arg;
@@ -308,6 +342,8 @@ static int admin_open(struct daemon *d, struct err *reterr)
                                   .is_ready = source_is_ready,
                                   .inflight = source_inflight,
                                   .reload = source_reload,
+                                  .status = source_status,
+                                  .upstreams = source_upstreams,
                                   .arg = d};
     int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch, &d->admin);
 
@@ -492,6 +528,7 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
     (void)pthread_mutex_init(&d->lock, NULL);
     d->config = config_ref(config);
     takeover_init(&d->takeover);
+    overview_init(&d->overview);
     r = control_init(&d->control);
     if (r < 0)
         err_set(reterr, r, "could not start: %s", err_str(r));
@@ -548,6 +585,7 @@ struct daemon *daemon_stop(struct daemon *d)
     listeners_close(&d->listeners);
     tls_context_unref(d->tls);
     control_done(&d->control);
+    overview_done(&d->overview);
     config_unref(d->config);
     for (size_t i = 0; i < GATEWAY_UPSTREAMS_MAX; i++)
         routing_listed_done(&d->listed[i]);
@@ -647,6 +685,11 @@ void daemon_answer_reload(struct daemon *d, const struct api_reloaded *answer)
 {
     if (admin_post_reloaded(d->admin, answer) < 0)
         LOG_WARN("a reload could not be answered: out of memory");
+}
+
+void daemon_tell_reload(struct daemon *d, wall_t at, struct span json)
+{
+    overview_set_reload(&d->overview, at, json);
 }
 
 void daemon_reopen_log(struct daemon *d)

@@ -37,6 +37,9 @@ int daemon_wake_fd(const struct daemon *d);
 bool daemon_take_reload(struct daemon *d, uint64_t *ret_upto);
 void daemon_answer_reload(struct daemon *d, const struct api_reloaded *answer);
 
+/* What came of a reload, as JSON, for the status page. */
+void daemon_tell_reload(struct daemon *d, wall_t at, struct span json);
+
 /* The log file was renamed: open it anew. */
 void daemon_reopen_log(struct daemon *d);
 

@@ -50,6 +50,24 @@ static void inflight(void *arg, struct jsonw *w)
     jsonw_end_object(w);
 }
 
+static void status(void *arg, struct jsonw *w)
+{
+    (void)arg;
+    jsonw_key(w, "state");
+    jsonw_cstr(w, "serving");
+    jsonw_key(w, "odd");
+    jsonw_cstr(w, "</script><b>");
+}
+
+static void upstreams(void *arg, struct jsonw *w)
+{
+    (void)arg;
+    jsonw_begin_object(w);
+    jsonw_key(w, "name");
+    jsonw_cstr(w, "up1");
+    jsonw_end_object(w);
+}
+
 static uint64_t reload(void *arg)
 {
     struct rig *r = arg;
@@ -60,8 +78,12 @@ static int setup(void **state)
 {
     static struct rig r;
     struct err err;
-    struct api_sources sources = {
-        .is_ready = is_ready, .inflight = inflight, .reload = reload, .arg = &r};
+    struct api_sources sources = {.is_ready = is_ready,
+                                  .inflight = inflight,
+                                  .reload = reload,
+                                  .status = status,
+                                  .upstreams = upstreams,
+                                  .arg = &r};
     memset(&r, 0, sizeof(r));
     assert_int_equal(addr_parse(SPAN("127.0.0.1:0"), &r.at, &err), 0);
     assert_int_equal(loop_new(&r.loop), 0);
@@ -125,6 +147,18 @@ static void test_routes(void **state)
         const char *method, *target, *fields, *status, *body;
     } rows[] = {
         {"GET", "/", "", "200", "/api/v1/inflight"},
+        {"GET", "/", "", "200", "\nstate                   serving\n"},
+        {"GET", "/", "Accept: */*\r\nAccept-Language: zh\r\n", "200",
+         "状态                    服务中\n"},
+        {"GET", "/", "Accept: text/html,*/*;q=0.8\r\n", "200", "<html lang=\"en\">"},
+        {"GET", "/", "Accept: text/html\r\nAccept-Language: zh-CN\r\n", "200",
+         "<html lang=\"zh-CN\">"},
+        {"GET", "/", "Accept: text/html\r\n", "200",
+         "Content-Security-Policy: default-src 'none';"},
+        {"GET", "/", "Accept: text/html\r\n", "200",
+         "\"odd\":\"\\u003c/script>\\u003cb>\",\"upstreams\":[{\"name\":\"up1\"}]}</script>"},
+        {"GET", "/api/v1/status", "", "200",
+         "\"odd\":\"</script><b>\",\"upstreams\":[{\"name\":\"up1\"}]}\n"},
         {"GET", "/metrics", "", "200", "# TYPE inferometer_build_info gauge"},
         {"GET", "/metrics", "Accept: application/openmetrics-text;version=1.0.0\r\n", "200",
          "# EOF"},
@@ -155,6 +189,18 @@ static void test_routes(void **state)
         assert_row(rows[i].target, has(answer, rows[i].body));
         assert_row(rows[i].target, has(answer, "Cache-Control: no-store"));
     }
+}
+
+/* Everything in the template is filled in. */
+static void test_page_is_whole(void **state)
+{
+    struct span page = ask(*state, "GET", "/", "Accept: text/html\r\n");
+
+    assert_false(has(page, "{{"));
+    assert_false(has(page, "}}<"));
+    assert_true(has(page, "\"state=serving\":\"serving\""));
+    assert_true(has(page, "{\"path\":\"/metrics\","));
+    assert_true(span_ends_with(page, SPAN("</script>\n")));
 }
 
 static void test_head_has_no_body(void **state)
@@ -402,6 +448,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_routes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_page_is_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(test_head_has_no_body, setup, teardown),
         cmocka_unit_test_setup_teardown(test_ready_follows, setup, teardown),
         cmocka_unit_test_setup_teardown(test_gzip, setup, teardown),
