@@ -76,6 +76,46 @@ static void round_resolve(void *ctx)
     }
 }
 
+/* The same label set each time; with two business labels. */
+static void round_resolve_business(void *ctx)
+{
+    static const char *const business[] = {"acme-corporation", "gold"};
+    static const struct metrics_request request = {
+        .model = "meta-llama/Llama-3.1-70B-Instruct",
+        .endpoint = "chat_completions",
+        .upstream = "pool-a",
+        .version = "2026-01",
+        .is_stream = true,
+        .is_model_proven = true,
+        .business = business,
+    };
+    for (int k = 0; k < N_REPEATS; k++) {
+        for (int i = 0; i < N_VALUES; i++)
+            (void)metrics_shard_resolve(ctx, &request); /* timed for the look-up alone */
+    }
+}
+
+/* Another tenant than before each time: looked up in the tables. */
+static void round_resolve_changing(void *ctx)
+{
+    static const char *const tenants[] = {"acme", "globex", "initech", "umbrella"};
+    const char *business[] = {NULL, "gold"};
+    struct metrics_request request = {
+        .model = "meta-llama/Llama-3.1-70B-Instruct",
+        .endpoint = "chat_completions",
+        .upstream = "pool-a",
+        .is_stream = true,
+        .is_model_proven = true,
+        .business = business,
+    };
+    for (int k = 0; k < N_REPEATS; k++) {
+        for (int i = 0; i < N_VALUES; i++) {
+            business[0] = tenants[i % 4];
+            (void)metrics_shard_resolve(ctx, &request); /* timed for the look-up alone */
+        }
+    }
+}
+
 static void fill(double median_ns, double sigma)
 {
     struct rng rng;
@@ -106,7 +146,11 @@ int main(void)
     struct metrics_shard *shard = NULL;
     if (metrics_new(NULL, &m) < 0 || metrics_shard_new(m, &shard) < 0)
         return 1;
-    struct metrics_request request = {"m", "chat_completions", "a", true, true};
+    struct metrics_request request = {.model = "m",
+                                      .endpoint = "chat_completions",
+                                      .upstream = "a",
+                                      .is_stream = true,
+                                      .is_model_proven = true};
     struct metrics_series_set *set = metrics_shard_resolve(shard, &request);
     bench_hist("hist_record, one value", 0.2e9, 0);
     bench_hist("hist_record, lognormal sigma 0.8", 0.2e9, 0.8);
@@ -115,6 +159,14 @@ int main(void)
     report("metrics_record_gap", round_gap, set);
     report("metrics_record_ttft with exemplar", round_ttft, set);
     report("metrics_shard_resolve, known", round_resolve, shard);
+    metrics_shard_release(shard);
+    metrics_free(m);
+    static const struct metrics_business business[] = {{"tenant", 0}, {"tier", 0}};
+    const struct metrics_config config = {.business = business, .n_business = 2};
+    if (metrics_new(&config, &m) < 0 || metrics_shard_new(m, &shard) < 0)
+        return 1;
+    report("the same, two business labels", round_resolve_business, shard);
+    report("the same, another tenant each", round_resolve_changing, shard);
     metrics_shard_release(shard);
     metrics_free(m);
     return 0;

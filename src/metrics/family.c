@@ -610,9 +610,9 @@ size_t family_scope_labels(enum family_scope scope, const char *ret[FAMILY_SCOPE
         [SCOPE_PROCESS] = {NULL},
         [SCOPE_MODEL] = {"model"},
         [SCOPE_UPSTREAM] = {"upstream"},
-        [SCOPE_BACKEND] = {"model", "upstream"},
-        [SCOPE_REQUEST] = {"model", "endpoint", "upstream"},
-        [SCOPE_FINISHED] = {"model", "endpoint", "upstream", "stream"},
+        [SCOPE_BACKEND] = {"model", "upstream", "version"},
+        [SCOPE_REQUEST] = {"model", "endpoint", "upstream", "version"},
+        [SCOPE_FINISHED] = {"model", "endpoint", "upstream", "version", "stream"},
     };
     size_t n = 0;
     while (n < FAMILY_SCOPE_LABELS_MAX && names[scope][n]) {
@@ -620,6 +620,34 @@ size_t family_scope_labels(enum family_scope scope, const char *ret[FAMILY_SCOPE
         n++;
     }
     return n;
+}
+
+bool family_has_business(enum family_scope scope)
+{
+    return scope == SCOPE_REQUEST || scope == SCOPE_FINISHED;
+}
+
+static bool has_label(const struct family *f, const char *name)
+{
+    const char *scope[FAMILY_SCOPE_LABELS_MAX];
+    size_t n = family_scope_labels(f->scope, scope);
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(scope[i], name) == 0)
+            return true;
+    }
+    for (int i = 0; i < FAMILY_ENUMS_MAX; i++) {
+        if (f->enums[i].label && strcmp(f->enums[i].label, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool family_is_label(const char *name)
+{
+    bool is_one = strcmp(name, "le") == 0 || strcmp(name, "quantile") == 0;
+    for (int m = 0; m < METRIC_COUNT_ && !is_one; m++)
+        is_one = has_label(&family_table[m], name);
+    return is_one;
 }
 
 int family_n_slots(enum metric m)

@@ -69,14 +69,20 @@ enum family_scope {
     SCOPE_PROCESS,  /* none */
     SCOPE_MODEL,    /* model */
     SCOPE_UPSTREAM, /* upstream */
-    SCOPE_BACKEND,  /* model, upstream: where a sample per token is recorded */
-    SCOPE_REQUEST,  /* model, endpoint, upstream */
-    SCOPE_FINISHED, /* model, endpoint, upstream, stream: known at the end */
+    SCOPE_BACKEND,  /* model, upstream, version: where a sample per token is recorded */
+    SCOPE_REQUEST,  /* model, endpoint, upstream, version, business labels */
+    SCOPE_FINISHED, /* model, endpoint, upstream, version, stream, business labels: at the end */
     SCOPE_COUNT_,
 };
-enum { FAMILY_SCOPE_LABELS_MAX = 4, FAMILY_ENUMS_MAX = 2 };
-/* Names of the labels of a scope; returns how many. */
+enum { FAMILY_SCOPE_LABELS_MAX = 5, FAMILY_BUSINESS_MAX = 4, FAMILY_ENUMS_MAX = 2 };
+/* Names of the labels of a scope, those of the operator left out; returns how many. */
 size_t family_scope_labels(enum family_scope scope, const char *ret[FAMILY_SCOPE_LABELS_MAX]);
+
+/* Whether the labels that the operator named belong to it. */
+bool family_has_business(enum family_scope scope);
+
+/* Whether any family has a label of that name, so that the operator's may not be called so. */
+bool family_is_label(const char *name);
 
 /* A label whose values are fixed: 0 .. n - 1. */
 struct family_enum {

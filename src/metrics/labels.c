@@ -25,6 +25,9 @@ struct entry {
 };
 
 struct label_table {
+    const char *name;
+    uint32_t max_values;
+    uint32_t mask;                  /* slots - 1 */
     _Atomic(struct entry *) *slots; /* by hash, linear probing */
     _Atomic(const char *) *texts;   /* by id */
     _Atomic uint32_t n;             /* ids given out, the fixed ones included */
@@ -32,17 +35,9 @@ struct label_table {
 
 struct labels {
     pthread_mutex_t lock; /* held to add */
-    uint32_t max_values;
-    uint32_t mask; /* slots - 1 */
+    uint32_t n_business;
     struct label_table tables[LABEL_COUNT_];
 };
-
-const char *label_name(enum label label)
-{
-    static const char *const names[LABEL_COUNT_] = {
-        [LABEL_MODEL] = "model", [LABEL_ENDPOINT] = "endpoint", [LABEL_UPSTREAM] = "upstream"};
-    return names[label];
-}
 
 /* --- texts --- */
 
@@ -96,8 +91,14 @@ static void clean_set(struct clean *c, const char *text)
 
 /* --- the tables --- */
 
-static int table_init(struct label_table *table, uint32_t n_slots, uint32_t max_values)
+static int table_init(struct label_table *table, const char *name, uint32_t max_values)
 {
+    uint32_t n_slots = 16;
+    while (n_slots < 2 * max_values)
+        n_slots *= 2;
+    table->name = name;
+    table->max_values = max_values;
+    table->mask = n_slots - 1;
     table->slots = mem_zalloc(n_slots, sizeof(*table->slots));
     table->texts = mem_zalloc(max_values + N_FIXED, sizeof(*table->texts));
     if (!table->slots || !table->texts)
@@ -108,21 +109,30 @@ static int table_init(struct label_table *table, uint32_t n_slots, uint32_t max_
     return 0;
 }
 
+/* What was allocated of it, perhaps not all. */
+static void table_done(struct label_table *table)
+{
+    for (uint32_t s = 0; table->slots && s <= table->mask; s++)
+        mem_free(atomic_load_explicit(&table->slots[s], memory_order_relaxed));
+    mem_free(table->slots);
+    mem_free(table->texts);
+    *table = (struct label_table){0};
+}
+
 int labels_new(uint32_t max_values, struct labels **ret)
 {
+    static const char *const names[LABEL_BUSINESS] = {[LABEL_MODEL] = "model",
+                                                      [LABEL_ENDPOINT] = "endpoint",
+                                                      [LABEL_UPSTREAM] = "upstream",
+                                                      [LABEL_VERSION] = "version"};
     if (max_values == 0 || max_values > MAX_VALUES_MAX)
         return -EINVAL;
     struct labels *t = mem_zalloc(1, sizeof(*t));
     if (!t)
         return -ENOMEM;
     pthread_mutex_init(&t->lock, NULL);
-    t->max_values = max_values;
-    uint32_t n_slots = 16;
-    while (n_slots < 2 * max_values)
-        n_slots *= 2;
-    t->mask = n_slots - 1;
-    for (int i = 0; i < LABEL_COUNT_; i++) {
-        if (table_init(&t->tables[i], n_slots, max_values) < 0) {
+    for (int i = 0; i < LABEL_BUSINESS; i++) {
+        if (table_init(&t->tables[i], names[i], max_values) < 0) {
             labels_free(t);
             return -ENOMEM;
         }
@@ -131,15 +141,41 @@ int labels_new(uint32_t max_values, struct labels **ret)
     return 0;
 }
 
+int labels_add(struct labels *t, const char *name, uint32_t max_values)
+{
+    if (*name == '\0' || max_values == 0 || max_values > MAX_VALUES_MAX)
+        return -EINVAL;
+    if (t->n_business == FAMILY_BUSINESS_MAX)
+        return -ENOSPC;
+    struct label_table *table = &t->tables[LABEL_BUSINESS + t->n_business];
+    char *own = mem_strdup(name);
+    if (!own || table_init(table, own, max_values) < 0) {
+        table_done(table);
+        mem_free(own);
+        return -ENOMEM;
+    }
+    t->n_business++;
+    return 0;
+}
+
+uint32_t labels_n_business(const struct labels *t)
+{
+    return t->n_business;
+}
+
+const char *labels_name(const struct labels *t, enum label label)
+{
+    return t->tables[label].name;
+}
+
 struct labels *labels_free(struct labels *t)
 {
     if (!t)
         return NULL;
     for (int i = 0; i < LABEL_COUNT_; i++) {
-        for (uint32_t s = 0; t->tables[i].slots && s <= t->mask; s++)
-            mem_free(atomic_load_explicit(&t->tables[i].slots[s], memory_order_relaxed));
-        mem_free(t->tables[i].slots);
-        mem_free(t->tables[i].texts);
+        char *own = i >= LABEL_BUSINESS ? (char *)(uintptr_t)t->tables[i].name : NULL;
+        table_done(&t->tables[i]);
+        mem_free(own);
     }
     pthread_mutex_destroy(&t->lock);
     mem_free(t);
@@ -151,8 +187,8 @@ static int64_t probe(const struct labels *t, enum label label, const struct clea
                      uint32_t *ret_slot)
 {
     const struct label_table *table = &t->tables[label];
-    uint32_t slot = c->hash & t->mask;
-    for (;; slot = (slot + 1) & t->mask) {
+    uint32_t slot = c->hash & table->mask;
+    for (;; slot = (slot + 1) & table->mask) {
         const struct entry *e = atomic_load_explicit(&table->slots[slot], memory_order_acquire);
         if (!e)
             break;
@@ -164,16 +200,16 @@ static int64_t probe(const struct labels *t, enum label label, const struct clea
 }
 
 /* Ids of the fixed texts, so that a model called "other" makes no second series of that name. */
-static int64_t fixed_id(const char *text)
+static int64_t fixed_id(enum label label, const char *text)
 {
-    if (!text || !*text || strcmp(text, "none") == 0)
+    if (!text || !*text || (label < LABEL_VERSION && strcmp(text, "none") == 0))
         return LABELS_NONE;
     return strcmp(text, "other") == 0 ? LABELS_OTHER : -1;
 }
 
 int64_t labels_find(const struct labels *t, enum label label, const char *text)
 {
-    int64_t id = fixed_id(text);
+    int64_t id = fixed_id(label, text);
     if (id >= 0)
         return id;
     struct clean c;
@@ -188,7 +224,7 @@ static uint32_t add(struct labels *t, enum label label, const struct clean *c, u
 {
     struct label_table *table = &t->tables[label];
     uint32_t id = atomic_load_explicit(&table->n, memory_order_relaxed);
-    if (id >= t->max_values + N_FIXED) {
+    if (id >= table->max_values + N_FIXED) {
         stat_inc(STAT_DROP_LABEL_CAP);
         return LABELS_OTHER;
     }
@@ -208,7 +244,7 @@ static uint32_t add(struct labels *t, enum label label, const struct clean *c, u
 
 uint32_t labels_intern(struct labels *t, enum label label, const char *text)
 {
-    int64_t id = fixed_id(text);
+    int64_t id = fixed_id(label, text);
     if (id >= 0)
         return (uint32_t)id;
     struct clean c;
@@ -217,7 +253,7 @@ uint32_t labels_intern(struct labels *t, enum label label, const char *text)
     id = probe(t, label, &c, &slot);
     if (id >= 0)
         return (uint32_t)id;
-    if (labels_count(t, label) >= t->max_values) {
+    if (labels_count(t, label) >= t->tables[label].max_values) {
         /* Full for good: no reason to queue for the lock with every request. */
         stat_inc(STAT_DROP_LABEL_CAP);
         return LABELS_OTHER;

@@ -14,14 +14,22 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "metrics/family.h"
 
 /* Labels with values of their own; enumerated ones (outcome, reason) need no table. */
-enum label { LABEL_MODEL, LABEL_ENDPOINT, LABEL_UPSTREAM, LABEL_COUNT_ };
-const char *label_name(enum label label);
+enum label {
+    LABEL_MODEL,
+    LABEL_ENDPOINT,
+    LABEL_UPSTREAM,
+    LABEL_VERSION,  /* from here on they may have no value, and are not exposed then */
+    LABEL_BUSINESS, /* the first of those that the operator named */
+    LABEL_COUNT_ = LABEL_BUSINESS + FAMILY_BUSINESS_MAX,
+};
 
 enum {
     LABELS_OTHER = 0, /* "other": over the cap, or not allowed to be a value */
-    LABELS_NONE = 1,  /* "none": there was none, for example no upstream */
+    LABELS_NONE = 1,  /* "none": there was none, for example no upstream; not a value of labels that
+                         may be missing, where "none" is a text like any other */
     LABELS_TEXT_MAX = 127,
 };
 
@@ -31,6 +39,17 @@ struct labels;
  */
 int labels_new(uint32_t max_values, struct labels **ret) WARN_UNUSED;
 struct labels *labels_free(struct labels *t);
+
+/*
+ * Adds the next business label, before any other thread knows t. name: copied. -EINVAL (name "",
+ * max_values), -ENOSPC (more than FAMILY_BUSINESS_MAX), -ENOMEM.
+ */
+int labels_add(struct labels *t, const char *name, uint32_t max_values) WARN_UNUSED;
+
+uint32_t labels_n_business(const struct labels *t);
+
+/* "model", ...; valid as long as t. */
+const char *labels_name(const struct labels *t, enum label label);
 
 /* The id of text, or -ENOENT. "" and NULL are LABELS_NONE. */
 int64_t labels_find(const struct labels *t, enum label label, const char *text);

@@ -53,6 +53,8 @@ static struct metrics_series_set *resolve(struct metrics_shard *shard, const str
         .upstream = l->upstream,
         .is_stream = l->is_stream,
         .is_model_proven = is_proven(l),
+        .version = l->version,
+        .business = l->business,
     };
     struct metrics_series_set *set = metrics_shard_resolve(shard, &request);
     if (set && l->is_stream && l->is_generating)

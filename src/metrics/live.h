@@ -23,6 +23,8 @@ struct live_labels {
     const char *model;
     const char *endpoint;
     const char *upstream;
+    const char *version;         /* of what the upstream serves; may be NULL */
+    const char *const *business; /* as in struct metrics_request */
     const char *request_id;
     int upstream_status; /* 0: not known yet */
     bool is_stream;

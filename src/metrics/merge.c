@@ -16,23 +16,37 @@ struct reader {
     struct metrics_sample sample;
 };
 
-/* The labels of a group, in front of the enumerated ones. */
+/* The label of an id; IDS_STREAM has none. */
+static enum label label_of(int id)
+{
+    static const enum label labels[IDS_BUSINESS] = {[IDS_MODEL] = LABEL_MODEL,
+                                                    [IDS_ENDPOINT] = LABEL_ENDPOINT,
+                                                    [IDS_UPSTREAM] = LABEL_UPSTREAM,
+                                                    [IDS_VERSION] = LABEL_VERSION};
+    return id < IDS_BUSINESS ? labels[id] : (enum label)(LABEL_BUSINESS + id - IDS_BUSINESS);
+}
+
+/* The labels of a group, in front of the enumerated ones; those that may be missing and are, are
+ * left out. */
 static void set_scope_labels(struct reader *rd, const struct metrics_group *g)
 {
-    static const int label_of[FAMILY_SCOPE_LABELS_MAX] = {[IDS_MODEL] = LABEL_MODEL,
-                                                          [IDS_ENDPOINT] = LABEL_ENDPOINT,
-                                                          [IDS_UPSTREAM] = LABEL_UPSTREAM};
+    const struct labels *labels = rd->m->labels;
+    int n_ids = IDS_BUSINESS + (int)labels_n_business(labels);
     size_t n = 0;
-    for (int i = 0; i < IDS_STREAM; i++) {
+    for (int i = 0; i < n_ids; i++) {
+        struct metrics_label *to = &rd->sample.labels[n];
         if (!(registry_scope_mask(g->scope) >> i & 1))
             continue;
-        enum label label = (enum label)label_of[i];
-        const char *value = labels_text(rd->m->labels, label, g->ids.id[i]);
-        rd->sample.labels[n++] = (struct metrics_label){label_name(label), value};
+        if (i == IDS_STREAM) {
+            *to = (struct metrics_label){"stream", g->ids.id[i] ? "true" : "false"};
+            n++;
+        } else if (label_of(i) < LABEL_VERSION || g->ids.id[i] != LABELS_NONE) {
+            enum label label = label_of(i);
+            *to = (struct metrics_label){labels_name(labels, label),
+                                         labels_text(labels, label, g->ids.id[i])};
+            n++;
+        }
     }
-    if (registry_scope_mask(g->scope) >> IDS_STREAM & 1)
-        rd->sample.labels[n++] =
-            (struct metrics_label){"stream", g->ids.id[IDS_STREAM] ? "true" : "false"};
     rd->sample.n_labels = n;
 }
 

@@ -125,6 +125,10 @@ int metrics_new(const struct metrics_config *config, struct metrics **ret)
     uint32_t max_values =
         config->max_label_values > 0 ? config->max_label_values : LIMIT_LABEL_VALUES;
     int r = labels_new(max_values, &m->labels);
+    for (size_t i = 0; i < config->n_business && r == 0; i++)
+        r = labels_add(m->labels, config->business[i].name,
+                       config->business[i].max_values > 0 ? config->business[i].max_values
+                                                          : LIMIT_LABEL_VALUES);
     if (r == 0)
         r = set_bounds(m, config->bounds, config->n_bounds);
     if (r < 0) {
@@ -138,11 +142,8 @@ int metrics_new(const struct metrics_config *config, struct metrics **ret)
 
 static void shard_free(struct metrics_shard *shard)
 {
-    for (uint32_t i = 0; i < shard->n_slots; i++) {
-        if (shard->keys[i] != 0)
-            mem_free(shard->sets[i]);
-    }
-    mem_free(shard->keys);
+    for (uint32_t i = 0; i < shard->n_slots; i++)
+        mem_free(shard->sets[i]);
     mem_free(shard->sets);
     mem_free(shard);
 }

@@ -6,7 +6,8 @@
  *            through metrics/live.h.
  * Labels:    the requested model is a label value when it is configured (config.models), or once a
  *            request for it was answered with 2xx (is_model_proven); else "other". A missing
- *            upstream is "none".
+ *            upstream is "none". Labels that the operator named (business labels) are known from
+ *            the start; without a value they are left out, as is the version.
  * Limits:    values per label, and series over all families; beyond them "other", with a counter
  *            (STAT_DROP_LABEL_CAP, STAT_DROP_SERIES_CAP). Series whose labels are all "other", and
  *            those without request labels, are outside the limit; their number is fixed.
@@ -40,16 +41,25 @@ struct metrics_bounds {
     size_t n; /* at most HIST_BOUNDS_MAX */
 };
 
+/* A label that the operator named; family_is_label says which names are taken. */
+struct metrics_business {
+    const char *name;    /* copied */
+    uint32_t max_values; /* 0: LIMIT_LABEL_VALUES */
+};
+
 struct metrics_config {
     const char *const *models; /* label values from the start */
     size_t n_models;
     const struct metrics_bounds *bounds; /* families not listed have their default */
     size_t n_bounds;
+    const struct metrics_business *business;
+    size_t n_business;
     uint32_t max_label_values; /* per label; 0: LIMIT_LABEL_VALUES */
     uint32_t max_series;       /* 0: LIMIT_SERIES */
 };
 
-/* config may be NULL: defaults. -EINVAL (bounds not ascending, not of a histogram), -ENOMEM. */
+/* config may be NULL: defaults. -EINVAL (bounds not ascending, not of a histogram; a label without
+ * a name), -ENOSPC (too many business labels), -ENOMEM. */
 int metrics_new(const struct metrics_config *config, struct metrics **ret) WARN_UNUSED;
 
 /* After the last writer and reader. NULL is allowed. Returns NULL. */
@@ -82,9 +92,14 @@ struct metrics_request {
     const char *upstream; /* NULL or "": none */
     bool is_stream;
     bool is_model_proven; /* answered with 2xx */
+    const char *version;  /* of what the upstream serves; NULL or "": not told */
+    /* Values of the business labels, one each in the order of the configuration; NULL: none has
+     * one, as has an entry that is NULL or "". */
+    const char *const *business;
 };
 
-/* The series of these labels; NULL without memory. Cheap: three look-ups, no lock when known. */
+/* The series of these labels; NULL without memory. Cheap: a look-up per label, no lock when known;
+ * less where the labels are those of the request before. */
 struct metrics_series_set *metrics_shard_resolve(struct metrics_shard *shard,
                                                  const struct metrics_request *request);
 
@@ -132,7 +147,7 @@ struct metrics_label {
     const char *name;
     const char *value; /* UTF-8, not escaped */
 };
-enum { METRICS_LABELS_MAX = FAMILY_SCOPE_LABELS_MAX + FAMILY_ENUMS_MAX };
+enum { METRICS_LABELS_MAX = FAMILY_SCOPE_LABELS_MAX + FAMILY_BUSINESS_MAX + FAMILY_ENUMS_MAX };
 
 /* One series, merged over all shards. Valid during the visit. */
 struct metrics_sample {

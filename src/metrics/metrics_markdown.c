@@ -20,6 +20,8 @@ static int write_labels(struct buf *out, const struct family *f)
         if (f->enums[i].label)
             r = buf_printf(out, "%s%s", n++ > 0 ? ", " : "", f->enums[i].label);
     }
+    if (r == 0 && family_has_business(f->scope))
+        r = buf_printf(out, ", business labels");
     return r == 0 && n == 0 ? buf_printf(out, "none") : r;
 }
 
@@ -85,7 +87,10 @@ int metrics_to_markdown(struct buf *out)
         "What each number means is defined in DEFINITIONS.md.\n\n"
         "Every histogram is exposed with classic buckets, and in the protobuf format as a native\n"
         "histogram too (schema 5, or 3 when it has more than 160 buckets). A label value that is "
-        "over\nits limit is `other`, one that does not exist is `none`.\n\n## Requests\n");
+        "over\nits limit is `other`, one that does not exist is `none`. `version` is there where "
+        "the "
+        "upstream's\nconfiguration tells one; business labels are those of `labels` in the "
+        "configuration, each where\nthe request has a value for it.\n\n## Requests\n");
     for (int m = 0; m < METRIC_COUNT_ && r == 0; m++)
         r = write_family(out, &family_table[m]);
     if (r == 0)

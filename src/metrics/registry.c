@@ -9,7 +9,6 @@
 #include "metrics/registry.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "base/stat.h"
@@ -72,7 +71,7 @@ void registry_done(struct metrics *m)
 static struct label_ids scope_ids(enum family_scope scope, const struct label_ids *ids)
 {
     struct label_ids r = {{0}};
-    for (int i = 0; i < FAMILY_SCOPE_LABELS_MAX; i++)
+    for (int i = 0; i < IDS_COUNT_; i++)
         r.id[i] = registry_scope_mask(scope) >> i & 1 ? ids->id[i] : 0;
     return r;
 }
@@ -80,31 +79,27 @@ static struct label_ids scope_ids(enum family_scope scope, const struct label_id
 /* Outside the limit: where everything over it goes, and the few series of the process itself. */
 static bool is_exempt(const struct label_ids *ids)
 {
-    return ids->id[IDS_MODEL] == LABELS_OTHER && ids->id[IDS_ENDPOINT] == LABELS_OTHER &&
-           ids->id[IDS_UPSTREAM] == LABELS_OTHER;
+    struct label_ids other = registry_other(ids);
+    other.id[IDS_VERSION] = ids->id[IDS_VERSION];
+    return registry_is_same(&other, ids) && ids->id[IDS_VERSION] <= LABELS_NONE;
 }
 
-/* The exempt label set that stands in for ids. */
-static struct label_ids other_ids(const struct label_ids *ids)
+static struct label_ids other_ids(enum family_scope scope, const struct label_ids *ids)
 {
-    struct label_ids r = {{0}};
-    r.id[IDS_STREAM] = ids->id[IDS_STREAM];
-    return r;
+    struct label_ids other = registry_other(ids);
+    return scope_ids(scope, &other);
 }
 
 static uint32_t hash_of(enum family_scope scope, const struct label_ids *ids)
 {
-    uint64_t h = (uint64_t)scope;
-    for (int i = 0; i < FAMILY_SCOPE_LABELS_MAX; i++)
-        h = (h ^ ids->id[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    return (uint32_t)(h >> 32) % GROUP_HASH_SLOTS;
+    return (registry_hash(ids) + (uint32_t)scope * 0x9e3779b9u) % GROUP_HASH_SLOTS;
 }
 
 static struct metrics_group *group_find(const struct metrics *m, enum family_scope scope,
                                         const struct label_ids *ids)
 {
     struct metrics_group *g = m->hash[hash_of(scope, ids)];
-    while (g && (g->scope != scope || memcmp(&g->ids, ids, sizeof(*ids)) != 0))
+    while (g && (g->scope != scope || !registry_is_same(&g->ids, ids)))
         g = g->hash_next;
     return g;
 }
@@ -142,7 +137,7 @@ static struct metrics_group *group_get(struct metrics *m, enum family_scope scop
         return g;
     bool has_room = !is_full(m) && m->n_groups < SCOPE_COUNT_ * m->max_series;
     if (!is_exempt(ids) && !has_room) {
-        struct label_ids other = other_ids(ids);
+        struct label_ids other = other_ids(scope, ids);
         stat_inc(STAT_DROP_SERIES_CAP);
         return group_get(m, scope, &other);
     }
@@ -214,7 +209,7 @@ static struct metrics_series *series_make(struct metrics *m, struct metrics_bloc
         return s;
     bool is_made = atomic_load_explicit(&g->is_made[slot], memory_order_relaxed);
     if (!is_made && !is_exempt(&g->ids) && is_full(m)) {
-        struct label_ids other = other_ids(&g->ids);
+        struct label_ids other = other_ids(g->scope, &g->ids);
         struct metrics_group *og = group_get(m, g->scope, &other);
         struct metrics_block *ob = og ? block_get(block->shard, og) : NULL;
         s = ob ? series_make(m, ob, metric, i) : NULL;

@@ -19,17 +19,27 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "metrics/family.h"
 #include "metrics/hist.h"
 #include "metrics/labels.h"
 #include "metrics/metrics.h"
 
-/* Ids of a label set; those that the scope does not have are 0. */
-struct label_ids {
-    uint32_t id[FAMILY_SCOPE_LABELS_MAX]; /* model, endpoint, upstream, stream (0 or 1) */
+/* Ids of a label set, in the order in which they are exposed; those that the scope does not have
+ * are 0, as are business labels that the configuration does not name. */
+enum {
+    IDS_MODEL,
+    IDS_ENDPOINT,
+    IDS_UPSTREAM,
+    IDS_VERSION,
+    IDS_STREAM, /* 0 or 1 */
+    IDS_BUSINESS,
+    IDS_COUNT_ = IDS_BUSINESS + FAMILY_BUSINESS_MAX
 };
-enum { IDS_MODEL, IDS_ENDPOINT, IDS_UPSTREAM, IDS_STREAM };
+struct label_ids {
+    uint32_t id[IDS_COUNT_];
+};
 
 struct metrics_series {
     enum metric metric;
@@ -59,6 +69,7 @@ struct metrics_group {
 
 struct metrics_series_set {
     struct metrics_shard *shard;
+    struct label_ids ids;
     struct metrics_block *blocks[SCOPE_COUNT_];
     struct hist *icl; /* NULL until the first gap */
     bool is_stream_started;
@@ -71,6 +82,8 @@ struct metrics_memo {
     char model[LABELS_TEXT_MAX + 1];
     char endpoint[LABELS_TEXT_MAX + 1];
     char upstream[LABELS_TEXT_MAX + 1];
+    char version[LABELS_TEXT_MAX + 1];
+    char business[FAMILY_BUSINESS_MAX][LABELS_TEXT_MAX + 1]; /* "": without a value */
 };
 
 struct metrics_shard {
@@ -81,12 +94,11 @@ struct metrics_shard {
     struct hist *event_overhead;  /* NULL until the first event */
     struct metrics_block *process;
     /* Known label sets: open addressing, grown by its owner. */
-    uint64_t *keys; /* 0: free */
-    struct metrics_series_set **sets;
-    uint32_t n_sets, n_slots; /* n_slots: a power of two, or 0 */
+    struct metrics_series_set **sets; /* NULL: free */
+    uint32_t n_sets, n_slots;         /* n_slots: a power of two, or 0 */
 };
 
-enum { GROUP_HASH_SLOTS = 1024 };
+enum { GROUP_HASH_SLOTS = 4096 };
 
 struct metrics {
     struct labels *labels;
@@ -115,15 +127,44 @@ struct bounds_generation {
 /* Bits 1 << IDS_...: the labels that a scope has. */
 static inline unsigned registry_scope_mask(enum family_scope scope)
 {
-    static const uint8_t masks[SCOPE_COUNT_] = {
+    enum {
+        BACKEND = 1u << IDS_MODEL | 1u << IDS_UPSTREAM | 1u << IDS_VERSION,
+        REQUEST = BACKEND | 1u << IDS_ENDPOINT | ((1u << FAMILY_BUSINESS_MAX) - 1) << IDS_BUSINESS,
+    };
+    static const uint16_t masks[SCOPE_COUNT_] = {
         [SCOPE_MODEL] = 1u << IDS_MODEL,
         [SCOPE_UPSTREAM] = 1u << IDS_UPSTREAM,
-        [SCOPE_BACKEND] = 1u << IDS_MODEL | 1u << IDS_UPSTREAM,
-        [SCOPE_REQUEST] = 1u << IDS_MODEL | 1u << IDS_ENDPOINT | 1u << IDS_UPSTREAM,
-        [SCOPE_FINISHED] =
-            1u << IDS_MODEL | 1u << IDS_ENDPOINT | 1u << IDS_UPSTREAM | 1u << IDS_STREAM,
+        [SCOPE_BACKEND] = BACKEND,
+        [SCOPE_REQUEST] = REQUEST,
+        [SCOPE_FINISHED] = REQUEST | 1u << IDS_STREAM,
     };
     return masks[scope];
+}
+
+/* The label set that stands in for ids beyond the limit: every label is "other", without a version.
+ */
+static inline struct label_ids registry_other(const struct label_ids *ids)
+{
+    struct label_ids r = {{0}};
+    r.id[IDS_STREAM] = ids->id[IDS_STREAM];
+    r.id[IDS_VERSION] = LABELS_NONE;
+    return r;
+}
+
+/* Ids are small and alike, so every bit of the result has to depend on all of them. */
+static inline uint32_t registry_hash(const struct label_ids *ids)
+{
+    uint64_t h = 0;
+    for (int i = 0; i < IDS_COUNT_; i++) {
+        h = (h ^ ids->id[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        h ^= h >> 32;
+    }
+    return (uint32_t)h;
+}
+
+static inline bool registry_is_same(const struct label_ids *a, const struct label_ids *b)
+{
+    return memcmp(a, b, sizeof(*a)) == 0;
 }
 
 /* Sizes of the scopes and places of the families in them. */

@@ -8,9 +8,7 @@
  * of "other", and those are looked up through the lock once the table is full.
  */
 #include <errno.h>
-#include <string.h>
 
-#include "base/check.h"
 #include "base/mem.h"
 #include "base/stat.h"
 #include "metrics/registry.h"
@@ -41,7 +39,8 @@ int metrics_shard_new(struct metrics *m, struct metrics_shard **ret)
         return -ENOMEM;
     shard->metrics = m;
     struct metrics_block *blocks[SCOPE_COUNT_];
-    static const struct label_ids other = {{0}};
+    static const struct label_ids none = {{0}};
+    struct label_ids other = registry_other(&none);
     int r = registry_blocks(shard, &other, blocks);
     if (r == 0)
         shard->process = blocks[SCOPE_PROCESS];
@@ -69,19 +68,12 @@ struct metrics_shard *metrics_shard_release(struct metrics_shard *shard)
 
 /* --- the table of known label sets --- */
 
-/* Never 0. Ids are below 2^20 (labels.c: at most 100,000 values). */
-static uint64_t key_of(const struct label_ids *ids)
-{
-    return UINT64_C(1) << 63 | (uint64_t)ids->id[IDS_STREAM] << 60 |
-           (uint64_t)ids->id[IDS_MODEL] << 40 | (uint64_t)ids->id[IDS_ENDPOINT] << 20 |
-           ids->id[IDS_UPSTREAM];
-}
-
-static uint32_t slot_of(const struct metrics_shard *shard, uint64_t key)
+/* Where the set of these ids is, or the free slot where it would be; a slot is always free. */
+static uint32_t slot_of(const struct metrics_shard *shard, const struct label_ids *ids)
 {
     uint32_t mask = shard->n_slots - 1;
-    uint32_t i = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & mask;
-    while (shard->keys[i] != 0 && shard->keys[i] != key)
+    uint32_t i = registry_hash(ids) & mask;
+    while (shard->sets[i] && !registry_is_same(&shard->sets[i]->ids, ids))
         i = (i + 1) & mask;
     return i;
 }
@@ -90,36 +82,20 @@ static int grow(struct metrics_shard *shard)
 {
     struct metrics_shard bigger = *shard;
     bigger.n_slots = shard->n_slots ? shard->n_slots * 2 : FIRST_SLOTS;
-    bigger.keys = mem_zalloc(bigger.n_slots, sizeof(*bigger.keys));
     bigger.sets = mem_zalloc(bigger.n_slots, sizeof(struct metrics_series_set *));
-    if (!bigger.keys || !bigger.sets) {
-        mem_free(bigger.keys);
-        mem_free(bigger.sets);
+    if (!bigger.sets)
         return -ENOMEM;
-    }
     for (uint32_t i = 0; i < shard->n_slots; i++) {
-        if (shard->keys[i] == 0)
-            continue;
-        uint32_t to = slot_of(&bigger, shard->keys[i]);
-        bigger.keys[to] = shard->keys[i];
-        bigger.sets[to] = shard->sets[i];
+        if (shard->sets[i])
+            bigger.sets[slot_of(&bigger, &shard->sets[i]->ids)] = shard->sets[i];
     }
-    mem_free(shard->keys);
     mem_free(shard->sets);
-    shard->keys = bigger.keys;
     shard->sets = bigger.sets;
     shard->n_slots = bigger.n_slots;
     return 0;
 }
 
-static struct metrics_series_set *set_find(const struct metrics_shard *shard, uint64_t key)
-{
-    uint32_t i = shard->n_slots ? slot_of(shard, key) : 0;
-    return shard->n_slots && shard->keys[i] == key ? shard->sets[i] : NULL;
-}
-
-static struct metrics_series_set *set_new(struct metrics_shard *shard, uint64_t key,
-                                          const struct label_ids *ids)
+static struct metrics_series_set *set_new(struct metrics_shard *shard, const struct label_ids *ids)
 {
     if (2 * (shard->n_sets + 1) > shard->n_slots && grow(shard) < 0)
         return NULL;
@@ -131,26 +107,23 @@ static struct metrics_series_set *set_new(struct metrics_shard *shard, uint64_t 
         return NULL;
     }
     set->shard = shard;
-    uint32_t i = slot_of(shard, key);
-    shard->keys[i] = key;
-    shard->sets[i] = set;
+    set->ids = *ids;
+    shard->sets[slot_of(shard, ids)] = set;
     shard->n_sets++;
     return set;
 }
 
 static struct metrics_series_set *set_get(struct metrics_shard *shard, const struct label_ids *ids)
 {
-    uint64_t key = key_of(ids);
-    struct metrics_series_set *set = set_find(shard, key);
+    struct metrics_series_set *set = shard->n_slots ? shard->sets[slot_of(shard, ids)] : NULL;
     if (set)
         return set;
-    struct label_ids other = {{0}};
-    other.id[IDS_STREAM] = ids->id[IDS_STREAM];
-    if (shard->n_sets >= shard->metrics->max_series && key != key_of(&other)) {
+    struct label_ids other = registry_other(ids);
+    if (shard->n_sets >= shard->metrics->max_series && !registry_is_same(ids, &other)) {
         stat_inc(STAT_DROP_SERIES_CAP);
         return set_get(shard, &other);
     }
-    set = set_new(shard, key, ids);
+    set = set_new(shard, ids);
     if (!set)
         stat_inc(STAT_DROP_NO_MEMORY);
     return set;
@@ -166,25 +139,52 @@ static uint32_t model_id(struct labels *labels, const struct metrics_request *re
     return id > 0 ? (uint32_t)id : LABELS_OTHER;
 }
 
-static bool memo_is(const struct metrics_memo *memo, const struct metrics_request *request)
+static const char *business_of(const struct metrics_request *request, uint32_t i)
 {
-    return memo->set && request->model && request->endpoint && request->upstream &&
-           strcmp(memo->model, request->model) == 0 &&
-           strcmp(memo->upstream, request->upstream) == 0 &&
-           strcmp(memo->endpoint, request->endpoint) == 0;
+    return request->business && request->business[i] ? request->business[i] : "";
+}
+
+static const char *version_of(const struct metrics_request *request)
+{
+    return request->version ? request->version : "";
+}
+
+static bool memo_is(const struct metrics_memo *memo, const struct metrics_request *request,
+                    uint32_t n_business)
+{
+    if (!memo->set || !request->model || !request->endpoint || !request->upstream ||
+        strcmp(memo->model, request->model) != 0 ||
+        strcmp(memo->upstream, request->upstream) != 0 ||
+        strcmp(memo->endpoint, request->endpoint) != 0 ||
+        strcmp(memo->version, version_of(request)) != 0)
+        return false;
+    for (uint32_t i = 0; i < n_business; i++) {
+        if (strcmp(memo->business[i], business_of(request, i)) != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool memo_take(char field[LABELS_TEXT_MAX + 1], const char *text)
+{
+    size_t n = text ? strlen(text) : LABELS_TEXT_MAX + 1;
+    if (n > LABELS_TEXT_MAX)
+        return false;
+    memcpy(field, text, n + 1);
+    return true;
 }
 
 static void memo_set(struct metrics_memo *memo, const struct metrics_request *request,
-                     struct metrics_series_set *set)
+                     uint32_t n_business, struct metrics_series_set *set)
 {
-    const char *const texts[] = {request->model, request->endpoint, request->upstream};
-    char *const fields[] = {memo->model, memo->endpoint, memo->upstream};
-
     memo->set = NULL;
-    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-        if (!texts[i] || strlen(texts[i]) > LABELS_TEXT_MAX)
+    if (!memo_take(memo->model, request->model) || !memo_take(memo->endpoint, request->endpoint) ||
+        !memo_take(memo->upstream, request->upstream) ||
+        !memo_take(memo->version, version_of(request)))
+        return;
+    for (uint32_t i = 0; i < n_business; i++) {
+        if (!memo_take(memo->business[i], business_of(request, i)))
             return;
-        memcpy(fields[i], texts[i], strlen(texts[i]) + 1);
     }
     memo->set = set;
 }
@@ -194,16 +194,21 @@ struct metrics_series_set *metrics_shard_resolve(struct metrics_shard *shard,
 {
     struct labels *labels = shard->metrics->labels;
     struct metrics_memo *memo = &shard->memos[request->is_stream];
+    uint32_t n_business = labels_n_business(labels);
     struct label_ids ids = {{0}};
 
-    if (LIKELY(memo_is(memo, request)))
+    if (LIKELY(memo_is(memo, request, n_business)))
         return memo->set;
     ids.id[IDS_MODEL] = model_id(labels, request);
     ids.id[IDS_ENDPOINT] = labels_intern(labels, LABEL_ENDPOINT, request->endpoint);
     ids.id[IDS_UPSTREAM] = labels_intern(labels, LABEL_UPSTREAM, request->upstream);
+    ids.id[IDS_VERSION] = labels_intern(labels, LABEL_VERSION, request->version);
     ids.id[IDS_STREAM] = request->is_stream;
+    for (uint32_t i = 0; i < n_business; i++)
+        ids.id[IDS_BUSINESS + i] =
+            labels_intern(labels, (enum label)(LABEL_BUSINESS + i), business_of(request, i));
     struct metrics_series_set *set = set_get(shard, &ids);
     if (ids.id[IDS_MODEL] != LABELS_OTHER)
-        memo_set(memo, request, set);
+        memo_set(memo, request, n_business, set);
     return set;
 }

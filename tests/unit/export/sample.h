@@ -29,7 +29,11 @@ static inline struct metrics *sample_metrics(void)
     assert_int_equal(metrics_new(&(struct metrics_config){.bounds = &bounds, .n_bounds = 1}, &m),
                      0);
     assert_int_equal(metrics_shard_new(m, &shard), 0);
-    struct metrics_request request = {"a\"b\\c\nd", "chat", "u", true, true};
+    struct metrics_request request = {.model = "a\"b\\c\nd",
+                                      .endpoint = "chat",
+                                      .upstream = "u",
+                                      .is_stream = true,
+                                      .is_model_proven = true};
     struct metrics_series_set *set = metrics_shard_resolve(shard, &request);
     metrics_record_ttft(set, 10 * NS_PER_MS, "req-1");
     metrics_record_ttft(set, NS_PER_S, NULL);

@@ -170,7 +170,11 @@ static void check_native(double sigma, int n_values, int want_schema)
     static uint64_t got[INDICES], want[INDICES];
     struct metrics *m = NULL;
     struct metrics_shard *shard = NULL;
-    struct metrics_request request = {"m", "chat", "u", true, true};
+    struct metrics_request request = {.model = "m",
+                                      .endpoint = "chat",
+                                      .upstream = "u",
+                                      .is_stream = true,
+                                      .is_model_proven = true};
     struct rng rng;
     struct page page;
     rng_seed(&rng, 9);

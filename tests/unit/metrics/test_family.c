@@ -130,8 +130,10 @@ static void test_markdown(void **state)
         assert_row(family_table[i].name, span_find(text, span_cstr(family_table[i].name)) < text.n);
     for (int i = 0; i < STAT_COUNT_; i++)
         assert_row(stat_table[i].name, span_find(text, span_cstr(stat_table[i].name)) < text.n);
-    assert_true(span_find(text, SPAN("- labels: model, endpoint, upstream, stream, outcome\n")) <
-                text.n);
+    assert_true(
+        span_find(text,
+                  SPAN("- labels: model, endpoint, upstream, version, stream, outcome, business "
+                       "labels\n")) < text.n);
     assert_true(span_find(text, SPAN("`client_gone_before_first`")) < text.n);
     buf_done(&out);
     /* Errors of the buffer come back. */
@@ -142,13 +144,25 @@ static void test_markdown(void **state)
     }
 }
 
+static void test_names_taken(void **state)
+{
+    (void)state;
+    static const char *const taken[] = {"model", "endpoint", "upstream", "version",     "stream",
+                                        "le",    "quantile", "outcome",  "prompt_band", "class"};
+    for (size_t i = 0; i < ARRAY_LEN(taken); i++)
+        assert_true(family_is_label(taken[i]));
+    assert_false(family_is_label("tenant"));
+    assert_false(family_is_label("mode"));
+    assert_false(family_is_label(""));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows),           cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_slo_thresholds), cmocka_unit_test(test_enum_values),
         cmocka_unit_test(test_status),         cmocka_unit_test(test_bands),
-        cmocka_unit_test(test_markdown),
+        cmocka_unit_test(test_names_taken),    cmocka_unit_test(test_markdown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,30 @@ static void test_cap(void **state)
     labels_free(t);
 }
 
+/* A label of the operator's: "none" is a text like any other, and its cap is its own. */
+static void test_business(void **state)
+{
+    (void)state;
+    struct labels *t = labels_of(10);
+    assert_int_equal(labels_add(t, "", 1), -EINVAL);
+    assert_int_equal(labels_add(t, "tenant", 0), -EINVAL);
+    assert_int_equal(labels_add(t, "tenant", 2), 0);
+    assert_int_equal(labels_n_business(t), 1);
+    assert_string_equal(labels_name(t, LABEL_BUSINESS), "tenant");
+    assert_int_equal(labels_intern(t, LABEL_BUSINESS, ""), LABELS_NONE);
+    assert_int_equal(labels_intern(t, LABEL_BUSINESS, NULL), LABELS_NONE);
+    uint32_t none = labels_intern(t, LABEL_BUSINESS, "none");
+    assert_true(none > LABELS_NONE);
+    assert_string_equal(labels_text(t, LABEL_BUSINESS, none), "none");
+    assert_int_equal(labels_intern(t, LABEL_BUSINESS, "other"), LABELS_OTHER);
+    assert_true(labels_intern(t, LABEL_BUSINESS, "acme") > LABELS_NONE);
+    assert_int_equal(labels_intern(t, LABEL_BUSINESS, "more"), LABELS_OTHER);
+    for (int i = 1; i < FAMILY_BUSINESS_MAX; i++)
+        assert_int_equal(labels_add(t, "more", 1), 0);
+    assert_int_equal(labels_add(t, "too_many", 1), -ENOSPC);
+    labels_free(t);
+}
+
 static void test_sizes_refused(void **state)
 {
     (void)state;
@@ -118,6 +142,8 @@ static int attempt_new(void *ctx)
     struct labels *t = NULL;
     int r = labels_new(10, &t);
     assert_true((r == 0) == (t != NULL));
+    if (r == 0)
+        r = labels_add(t, "tenant", 10);
     labels_free(t);
     return r;
 }
@@ -179,8 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_intern_and_find), cmocka_unit_test(test_fixed_values),
         cmocka_unit_test(test_texts),           cmocka_unit_test(test_cap),
-        cmocka_unit_test(test_sizes_refused),   cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_threads_agree),
+        cmocka_unit_test(test_business),        cmocka_unit_test(test_sizes_refused),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_threads_agree),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,10 +68,20 @@ static struct metrics_shard *shard_of(struct metrics *m)
     return shard;
 }
 
+static struct metrics_request request_for(const char *model, const char *upstream, bool is_stream,
+                                          bool is_proven)
+{
+    return (struct metrics_request){.model = model,
+                                    .endpoint = "chat",
+                                    .upstream = upstream,
+                                    .is_stream = is_stream,
+                                    .is_model_proven = is_proven};
+}
+
 static struct metrics_series_set *set_of(struct metrics_shard *shard, const char *model,
                                          const char *upstream, bool is_stream)
 {
-    struct metrics_request request = {model, "chat", upstream, is_stream, true};
+    struct metrics_request request = request_for(model, upstream, is_stream, true);
     return metrics_shard_resolve(shard, &request);
 }
 
@@ -98,7 +108,7 @@ static void test_model_rule(void **state)
     };
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char labels[128];
-        struct metrics_request request = {rows[i].model, "chat", "u", true, rows[i].is_proven};
+        struct metrics_request request = request_for(rows[i].model, "u", true, rows[i].is_proven);
         snprintf(labels, sizeof(labels), "model=%s,endpoint=chat,upstream=u", rows[i].want);
         uint64_t n = find(m, "llm_queue_seconds", labels).n;
         metrics_record_queue(metrics_shard_resolve(shard, &request), 1000);
@@ -106,7 +116,7 @@ static void test_model_rule(void **state)
     }
     static const char *const more[] = {"random-1"};
     metrics_allow_models(m, more, 1);
-    struct metrics_request request = {"random-1", "chat", NULL, true, false};
+    struct metrics_request request = request_for("random-1", NULL, true, false);
     metrics_record_queue(metrics_shard_resolve(shard, &request), 1000);
     assert_int_equal(find(m, "llm_queue_seconds", "model=random-1,endpoint=chat,upstream=none").n,
                      1);
@@ -145,6 +155,151 @@ static void test_resolve_is_stable(void **state)
     assert_ptr_equal(set_of(shard, "m0", "u", true), first);
     assert_ptr_not_equal(set_of(shard, "m0", "u", false), first);
     metrics_free(m);
+}
+
+/* --- version and business labels --- */
+
+static struct metrics_series_set *set_with(struct metrics_shard *shard, const char *version,
+                                           const char *first, const char *second)
+{
+    const char *const business[] = {first, second};
+    struct metrics_request request = request_for("m", "u", true, true);
+    request.version = version;
+    request.business = business;
+    return metrics_shard_resolve(shard, &request);
+}
+
+static const struct metrics_business tenant_and_tier[] = {{"tenant", 3}, {"tier", 0}};
+static const struct metrics_config with_business = {.business = tenant_and_tier, .n_business = 2};
+
+static void test_business_labels(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_with(&with_business);
+    struct metrics_shard *shard = shard_of(m);
+    static const struct {
+        const char *version, *first, *second, *want;
+    } rows[] = {
+        {NULL, NULL, NULL, "model=m,endpoint=chat,upstream=u"},
+        {"", "", "", "model=m,endpoint=chat,upstream=u"},
+        {"v1", NULL, NULL, "model=m,endpoint=chat,upstream=u,version=v1"},
+        {NULL, "acme", NULL, "model=m,endpoint=chat,upstream=u,tenant=acme"},
+        {NULL, NULL, "gold", "model=m,endpoint=chat,upstream=u,tier=gold"},
+        {"v2", "acme", "gold", "model=m,endpoint=chat,upstream=u,version=v2,tenant=acme,tier=gold"},
+        {"v2", "acme", "iron", "model=m,endpoint=chat,upstream=u,version=v2,tenant=acme,tier=iron"},
+        {"none", "none", "none",
+         "model=m,endpoint=chat,upstream=u,version=none,tenant=none,tier=none"},
+        {NULL, "a\"b\nc", "gold\xff", "model=m,endpoint=chat,upstream=u,tenant=a\"b\nc,tier=gold?"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        uint64_t n = find(m, "llm_queue_seconds", rows[i].want).n;
+        for (int k = 0; k < 2; k++) { /* the second time it is remembered */
+            metrics_record_queue(set_with(shard, rows[i].version, rows[i].first, rows[i].second),
+                                 1000);
+            assert_int_equal(find(m, "llm_queue_seconds", rows[i].want).n, n + 1 + (uint64_t)k);
+        }
+    }
+    metrics_free(m);
+}
+
+/* A request without values behind one with values is another label set, in either order. */
+static void test_business_is_not_remembered(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_with(&with_business);
+    struct metrics_shard *shard = shard_of(m);
+    struct metrics_series_set *plain = set_of(shard, "m", "u", true);
+    struct metrics_series_set *acme = set_with(shard, NULL, "acme", NULL);
+    assert_ptr_not_equal(plain, acme);
+    assert_ptr_equal(set_of(shard, "m", "u", true), plain);
+    assert_ptr_equal(set_with(shard, NULL, "acme", NULL), acme);
+    assert_ptr_not_equal(set_with(shard, NULL, NULL, "acme"), acme);
+    char longest[300];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    struct metrics_series_set *cut = set_with(shard, NULL, longest, NULL);
+    assert_ptr_equal(set_with(shard, NULL, longest, NULL), cut);
+    metrics_free(m);
+}
+
+static void test_business_scopes(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_with(&with_business);
+    struct metrics_series_set *set = set_with(shard_of(m), "v1", "acme", "gold");
+    metrics_record_gap(set, NS_PER_MS);
+    metrics_record_itl(set, NS_PER_MS, 1);
+    struct record r;
+    record_init(&r);
+    metrics_record_done(set, &r);
+    assert_int_equal(find(m, "llm_icl_seconds", "model=m,upstream=u,version=v1").n, 1);
+    static const char finished[] =
+        "model=m,endpoint=chat,upstream=u,version=v1,stream=true,tenant=acme,tier=gold";
+    assert_int_equal(find(m, "llm_itl_seconds", finished).n, 1);
+    char labels[256];
+    snprintf(labels, sizeof(labels), "%s,outcome=%s", finished, outcome_name(r.outcome));
+    assert_int_equal(find(m, "llm_requests_total", labels).value, 1);
+    metrics_free(m);
+}
+
+/* Two shards fill the same label: one of its values is "other" from the cap on, in both. */
+static void test_business_cap(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_with(&with_business);
+    struct metrics_shard *shards[] = {shard_of(m), shard_of(m)};
+    int64_t n_dropped = stat_sum(STAT_DROP_LABEL_CAP);
+    for (int i = 0; i < 6; i++) {
+        char tenant[16];
+        snprintf(tenant, sizeof(tenant), "t%d", i);
+        for (size_t s = 0; s < ARRAY_LEN(shards); s++)
+            metrics_record_queue(set_with(shards[s], NULL, tenant, "gold"), 1000);
+    }
+    assert_int_equal(find(m, "llm_queue_seconds", NULL).n_found, 4);
+    assert_int_equal(find(m, "llm_queue_seconds", NULL).n, 12);
+    assert_int_equal(
+        find(m, "llm_queue_seconds", "model=m,endpoint=chat,upstream=u,tenant=t2,tier=gold").n, 2);
+    assert_int_equal(
+        find(m, "llm_queue_seconds", "model=m,endpoint=chat,upstream=u,tenant=other,tier=gold").n,
+        6);
+    assert_int_equal(stat_sum(STAT_DROP_LABEL_CAP), n_dropped + 6);
+    metrics_free(m);
+}
+
+/* Over the limit of series there is one series that stands in for all, whatever the labels. */
+static void test_business_series_cap(void **state)
+{
+    (void)state;
+    static const struct metrics_business many[] = {{"tenant", 1000}};
+    struct metrics *m =
+        metrics_with(&(struct metrics_config){.business = many, .n_business = 1, .max_series = 10});
+    struct metrics_shard *shard = shard_of(m);
+    for (int i = 0; i < 100; i++) {
+        char tenant[16];
+        snprintf(tenant, sizeof(tenant), "t%d", i);
+        metrics_record_queue(set_with(shard, i % 2 ? "v1" : "v2", i % 3 ? tenant : NULL, NULL), 1);
+    }
+    assert_int_equal(metrics_n_series(m), 10);
+    assert_int_equal(find(m, "llm_queue_seconds", NULL).n, 100);
+    assert_int_equal(find(m, "llm_queue_seconds", NULL).n_found, 11);
+    assert_int_equal(
+        find(m, "llm_queue_seconds", "model=other,endpoint=other,upstream=other,tenant=other").n,
+        100 - 34 - 8);
+    metrics_free(m);
+}
+
+static void test_business_refused(void **state)
+{
+    (void)state;
+    static const struct metrics_business odd[] = {{"", 1}};
+    static const struct metrics_business five[] = {
+        {"a", 1}, {"b", 1}, {"c", 1}, {"d", 1}, {"e", 1}};
+    struct metrics *m = NULL;
+    assert_int_equal(metrics_new(&(struct metrics_config){.business = odd, .n_business = 1}, &m),
+                     -EINVAL);
+    assert_int_equal(metrics_new(&(struct metrics_config){.business = five, .n_business = 5}, &m),
+                     -ENOSPC);
+    assert_null(m);
 }
 
 /* --- limits --- */
@@ -293,14 +448,17 @@ static int attempt_all(void *ctx)
     struct metrics_shard *shard = NULL;
     static const char *const models[] = {"m"};
     int64_t n_lost = stat_sum(STAT_DROP_NO_MEMORY);
-    int r = metrics_new(&(struct metrics_config){.models = models, .n_models = 1}, &m);
+    int r = metrics_new(
+        &(struct metrics_config){
+            .models = models, .n_models = 1, .business = tenant_and_tier, .n_business = 2},
+        &m);
     if (r < 0) {
         assert_null(m);
         return r;
     }
     r = metrics_shard_new(m, &shard);
     if (r == 0) {
-        struct metrics_series_set *set = set_of(shard, "m", "u", true);
+        struct metrics_series_set *set = set_with(shard, "v1", "acme", "gold");
         metrics_record_ttft(set, NS_PER_S, "id");
         metrics_record_gap(set, NS_PER_S);
         metrics_record_event_overhead(shard, NS_PER_MS);
@@ -489,6 +647,12 @@ int main(void)
         cmocka_unit_test(test_model_rule),
         cmocka_unit_test(test_label_cap_across_shards),
         cmocka_unit_test(test_resolve_is_stable),
+        cmocka_unit_test(test_business_labels),
+        cmocka_unit_test(test_business_is_not_remembered),
+        cmocka_unit_test(test_business_scopes),
+        cmocka_unit_test(test_business_cap),
+        cmocka_unit_test(test_business_series_cap),
+        cmocka_unit_test(test_business_refused),
         cmocka_unit_test(test_series_cap),
         cmocka_unit_test(test_series_cap_within_set),
         cmocka_unit_test(test_merge_and_retire),
