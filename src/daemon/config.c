@@ -97,6 +97,8 @@ int config_to_gateway(const struct config *c, struct gateway_config **ret, struc
         if (r == 0)
             r = reach_fill(u, &shared, &g->upstreams[i], reterr);
         g->upstreams[i].limits = limits_of(u);
+        (void)span_copy(span_cstr(u->version), g->upstreams[i].model_version,
+                        sizeof(g->upstreams[i].model_version));
     }
     tls_context_unref(shared);
     if (r < 0) {

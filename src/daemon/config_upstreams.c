@@ -466,6 +466,14 @@ static int finish(const struct config_source *source, const struct config_node *
         return -EINVAL;
     }
 
+    if (strlen(u->version) >= GATEWAY_MODEL_VERSION_MAX) {
+        struct err *e = config_keys_error(source, node);
+
+        (void)err_set(e, -EINVAL, "an upstream with a \"version\" of more than %d bytes",
+                      GATEWAY_MODEL_VERSION_MAX - 1);
+        err_hint(e, "it becomes a metric label; shorten it");
+        return -EINVAL;
+    }
     if (u->key_file[0] != '\0' && u->key_env[0] != '\0') {
         struct err *e = config_keys_error(source, node);
 

@@ -5,11 +5,15 @@
 
 #include "base/stat.h"
 
+_Static_assert(TAP_LABELS_MAX == FAMILY_BUSINESS_MAX, "metrics reads as many as observe keeps");
+
 static struct live_labels labels_of(const struct sink_labels *l)
 {
     return (struct live_labels){.model = l->model,
                                 .endpoint = l->endpoint,
                                 .upstream = l->upstream,
+                                .version = l->version,
+                                .business = l->business,
                                 .request_id = l->request_id,
                                 .upstream_status = l->upstream_status,
                                 .is_stream = l->is_stream,

@@ -422,18 +422,27 @@ struct jsonlog *jsonlog_free(struct jsonlog *log)
     return NULL;
 }
 
+/* Copies what the row borrows to *at and moves *at behind it. */
+static const char *take_along(char **at, struct span bytes)
+{
+    char *start = *at;
+    if (bytes.n > 0)
+        memcpy(start, bytes.p, bytes.n);
+    *at += bytes.n;
+    return start;
+}
+
 void jsonlog_push(struct jsonlog *log, const struct record *r)
 {
-    struct record *copy = mem_alloc(sizeof(*copy) + r->timeline.n);
+    struct record *copy = mem_alloc(sizeof(*copy) + r->timeline.n + r->labels.n);
     if (!copy) {
         stat_inc(STAT_DROP_NO_MEMORY);
         return;
     }
     *copy = *r;
-    char *timeline = (char *)(copy + 1);
-    if (r->timeline.n > 0)
-        memcpy(timeline, r->timeline.p, r->timeline.n);
-    copy->timeline.p = timeline;
+    char *behind = (char *)(copy + 1);
+    copy->timeline.p = take_along(&behind, r->timeline);
+    copy->labels.p = take_along(&behind, r->labels);
     stat_inc(STAT_RECORDS_QUEUED); /* before the writer can see it */
     if (queue_push(log->queue, copy) < 0) {
         stat_add(STAT_RECORDS_QUEUED, -1);

@@ -32,7 +32,8 @@ void attempt_begin(struct exchange *x, bool fresh)
     struct tap_attempt told = {.at = clock_mono(),
                                .number = ++x->n_attempts,
                                .upstream = exchange_upstream(x)->name,
-                               .upstream_index = x->chosen};
+                               .upstream_index = x->chosen,
+                               .model_version = exchange_upstream(x)->model_version};
 
     x->state = EXCHANGE_CONNECT;
     x->is_sent_told = false;

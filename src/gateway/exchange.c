@@ -125,6 +125,8 @@ static void exchange_plan(struct exchange *x, bool is_complete)
     x->plan.told.at = clock_mono();
     x->plan.told.upstream_index = x->chosen;
     x->plan.told.upstream = x->plan.n_candidates > 0 ? exchange_upstream(x)->name : "";
+    x->plan.told.model_version =
+        x->plan.n_candidates > 0 ? exchange_upstream(x)->model_version : "";
     x->plan.told.is_window_exceeded = x->is_window_exceeded;
     if (x->tap && x->plan.identity.key_id)
         g->d.tap_ops->identified(x->tap, &x->plan.identity);

@@ -35,7 +35,8 @@ enum {
     GATEWAY_NAME_MAX = 64,
     GATEWAY_BASE_MAX = 128,
     GATEWAY_PREFIX_MAX = GATEWAY_BASE_MAX + ADDR_HOST_MAX + 16, /* with "http://HOST:PORT" */
-    GATEWAY_VERSION_MAX = 16
+    GATEWAY_VERSION_MAX = 16,
+    GATEWAY_MODEL_VERSION_MAX = 64
 };
 
 struct gateway_upstream {
@@ -50,7 +51,8 @@ struct gateway_upstream {
     char prefix[GATEWAY_PREFIX_MAX];   /* put before the request's path: "", "/base", through a
                                           proxy without TLS "http://host/base" */
     char version[GATEWAY_VERSION_MAX]; /* takes the place of the request's "/v1"; "" or "/v4" */
-    struct admission_limits limits;    /* for who owns the admission objects */
+    char model_version[GATEWAY_MODEL_VERSION_MAX]; /* of what it serves, for the tap; "" not told */
+    struct admission_limits limits;                /* for who owns the admission objects */
 };
 
 /* When an attempt is followed by another. */

@@ -45,6 +45,7 @@ struct tap {
 
     struct exchange *exchange; /* the path's name for it */
     struct sink_labels labels;
+    char *label_texts; /* of business labels, which the record and the labels point into; or NULL */
     const struct dialect *dialect; /* NULL: measured at HTTP level only */
     int64_t n_choices;             /* asked for */
     bool is_started;               /* sink.started was called */
@@ -160,8 +161,10 @@ void look_clear(struct tap *t);
 /* verdict.c: fills outcome, outcome_reason and unobserved of t->rec. */
 void verdict_decide(struct tap *t, const struct tap_finish *f);
 
-/* names.c: header values into the record; models that differ. */
+/* names.c: header values and business labels into the record; models that differ. */
 void names_from_head(struct record *r, const struct http1_head *head);
+/* Without memory the exchange has no labels. */
+void names_keep_labels(struct tap *t, const struct tap_label *labels, size_t n);
 bool names_is_model_mismatch(const char *requested, const char *response);
 
 /* Marks the exchange as not measured, once, and counts the reason. */

@@ -4,6 +4,8 @@
  *
  * Headers are a client's text: what is not exactly of the expected form is dropped, never repaired.
  */
+#include "base/check.h"
+#include "base/mem.h"
 #include "observe/exchange.h"
 
 static bool is_lower_hex(struct span s)
@@ -71,6 +73,32 @@ void names_from_head(struct record *r, const struct http1_head *head)
     (void)span_copy(head->method, r->method, sizeof(r->method));
     if (head->minor == 0)
         r->flags |= RECORD_HTTP_1_0;
+}
+
+static const char *keep_text(char **at, const char *text)
+{
+    const char *start = *at;
+    *at += span_copy(span_cstr(text), *at, strlen(text) + 1) + 1;
+    return start;
+}
+
+void names_keep_labels(struct tap *t, const struct tap_label *labels, size_t n)
+{
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        n_bytes += strlen(labels[i].name) + strlen(labels[i].value) + 2;
+    if (n_bytes == 0 || NEVER(n_bytes > RECORD_LABELS_MAX || t->label_texts))
+        return;
+    char *at = t->label_texts = mem_alloc(n_bytes);
+    if (!at) {
+        stat_inc(STAT_DROP_NO_MEMORY);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        (void)keep_text(&at, labels[i].name);
+        t->labels.business[labels[i].index % TAP_LABELS_MAX] = keep_text(&at, labels[i].value);
+    }
+    t->rec.labels = span_of(t->label_texts, n_bytes);
 }
 
 /* Without the provider in front ("openai/gpt-4o"). */

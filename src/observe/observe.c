@@ -68,6 +68,7 @@ static struct tap *on_begin(void *watcher, const struct tap_begin *b)
     t->labels = (struct sink_labels){.model = t->rec.model_requested,
                                      .endpoint = t->rec.endpoint,
                                      .upstream = t->rec.upstream,
+                                     .version = t->rec.model_version,
                                      .request_id = t->rec.request_id};
     observer_lock(o);
     list_push_back(&o->open, &t->link);
@@ -88,6 +89,11 @@ static void on_identified(struct tap *t, const struct tap_identity *i)
     (void)span_copy(span_cstr(i->tenant), t->rec.tenant, sizeof(t->rec.tenant));
 }
 
+static void keep_version(struct record *r, const char *version)
+{
+    (void)span_copy(span_cstr(version), r->model_version, sizeof(r->model_version));
+}
+
 static void on_planned(struct tap *t, const struct tap_planned *p)
 {
     const struct dialect_request *req = p->request;
@@ -99,6 +105,7 @@ static void on_planned(struct tap *t, const struct tap_planned *p)
     r->endpoint = p->endpoint ? p->endpoint : "";
     r->dialect = t->dialect ? t->dialect->name : "";
     (void)span_copy(span_cstr(p->upstream), r->upstream, sizeof(r->upstream));
+    keep_version(r, p->model_version);
     if (req) {
         (void)span_copy(span_cstr(req->model), r->model_requested, sizeof(r->model_requested));
         (void)span_copy(span_cstr(req->model), r->model_upstream, sizeof(r->model_upstream));
@@ -111,6 +118,7 @@ static void on_planned(struct tap *t, const struct tap_planned *p)
     t->labels.is_stream = r->is_stream;
     t->labels.is_generating = t->dialect && t->dialect->is_generating;
     observer_unlock(t->observer);
+    names_keep_labels(t, p->labels, p->n_labels);
     if (p->is_window_exceeded)
         r->flags |= RECORD_WINDOW_EXCEEDED;
     t->is_started = true;
@@ -138,6 +146,7 @@ static void on_attempt(struct tap *t, const struct tap_attempt *a)
     (void)span_copy(span_cstr(a->upstream), r->upstream, sizeof(r->upstream));
     (void)span_copy(span_cstr(a->model ? a->model : r->model_requested), r->model_upstream,
                     sizeof(r->model_upstream));
+    keep_version(r, a->model_version);
     observer_unlock(t->observer);
     t->rec.t_attempt = a->at;
     t->rec.n_attempts = a->number;
@@ -444,6 +453,7 @@ static void on_end(struct tap *t, const struct tap_finish *f)
     fill_record(t, f);
     o->ops->done(o->sink, &t->labels, &t->rec, t->is_started);
     reading_free(t);
+    mem_free(t->label_texts);
     tap_give(o, t);
 }
 

@@ -14,11 +14,14 @@
 #include <stdint.h>
 
 #include "record/record.h"
+#include "tap/tap.h"
 
 struct sink_labels {
     const char *model;    /* requested name; not yet checked against the allowed label values */
     const char *endpoint; /* static */
     const char *upstream;
+    const char *version;                  /* of what that one serves; "" not told */
+    const char *business[TAP_LABELS_MAX]; /* values of business labels; NULL: has none */
     bool is_stream;
     bool is_generating;     /* a dialect that produces tokens */
     const char *request_id; /* exemplar */

@@ -121,7 +121,13 @@ enum { RECORD_FLAG_BITS = 20 };
 const char *record_flag_name(int bit);        /* 0 .. RECORD_FLAG_BITS - 1 */
 const char *record_output_kind_name(int bit); /* bit of enum output_kind */
 
-enum { RECORD_ID_MAX = 65, RECORD_NAME_MAX = 128, RECORD_REASON_MAX = 64 };
+enum {
+    RECORD_ID_MAX = 65,
+    RECORD_NAME_MAX = 128,
+    RECORD_REASON_MAX = 64,
+    RECORD_VERSION_MAX = 64,
+    RECORD_LABELS_MAX = 768
+};
 
 /* Written as "schema_version" in every JSON line; grows when a field changes its meaning. */
 enum { RECORD_SCHEMA_VERSION = 1 };
@@ -144,6 +150,10 @@ struct record {
     char model_requested[RECORD_NAME_MAX];
     char model_upstream[RECORD_NAME_MAX]; /* as sent */
     char model_response[RECORD_NAME_MAX];
+    char model_version[RECORD_VERSION_MAX]; /* of what the upstream serves, "" when not told */
+    /* Business labels, "name\0value\0" each, at most RECORD_LABELS_MAX bytes in all. Borrowed, as
+     * is the timeline. */
+    struct span labels;
 
     /* result */
     enum outcome outcome;
@@ -230,6 +240,7 @@ enum record_type {
     RECORD_ENUM,
     RECORD_FLAGS,    /* uint32_t bits; JSON: array of enum_name(bit) */
     RECORD_DOUBLE,   /* negative = unknown */
+    RECORD_LABELS,   /* struct span; JSON: object of texts */
     RECORD_TIMELINE, /* struct span; JSON: array of [ms, output events, tokens or 0] */
 };
 
@@ -249,8 +260,8 @@ extern const struct record_field record_fields[];
 extern const char record_group_stream[]; /* the group of fields that only streams have */
 extern const size_t record_n_fields;
 
-/* Bytes that the longest line stays within, with the longest timeline. */
-enum { RECORD_LINE_MAX = 16 * 1024 + 12 * TIMELINE_BYTES };
+/* Bytes that the longest line stays within, with the longest timeline and labels. */
+enum { RECORD_LINE_MAX = 16 * 1024 + 12 * TIMELINE_BYTES + 6 * RECORD_LABELS_MAX };
 
 /* One compact JSON object without line end, fields in table order. 0 or -errno of buf, which has to
  * have room for 2 * RECORD_LINE_MAX within its maximum. */

@@ -23,7 +23,12 @@ enum { LINE_BYTES_MAX = 16 * 1024, TOKENS_DECIMALS = 6 };
  * signs that is 32, and each further byte adds 3 at most. The list's own two signs fit as well.
  */
 enum { TIMELINE_TEXT_PER_BYTE = 12 };
-_Static_assert(LINE_BYTES_MAX + TIMELINE_TEXT_PER_BYTE * TIMELINE_BYTES == RECORD_LINE_MAX,
+
+/* A byte of a label is six when it is escaped; its two ends leave room for the signs around it. */
+enum { LABELS_TEXT_PER_BYTE = 6 };
+_Static_assert(LINE_BYTES_MAX + TIMELINE_TEXT_PER_BYTE * TIMELINE_BYTES +
+                       LABELS_TEXT_PER_BYTE * RECORD_LABELS_MAX ==
+                   RECORD_LINE_MAX,
                "what is reserved for a line");
 
 /* A line under construction: bytes since start are not yet committed to out. */
@@ -162,6 +167,7 @@ static bool is_known(const struct record_field *f, const void *p)
         return read_int(p) != 0;
     case RECORD_DOUBLE:
         return read_double(p) >= 0.0;
+    case RECORD_LABELS:
     case RECORD_TIMELINE:
         return read_span(p).n > 0;
     case RECORD_U32:
@@ -268,6 +274,19 @@ static void put_timeline(struct line *l, struct span bytes)
     *l->at++ = ']';
 }
 
+static void put_labels(struct line *l, struct span pairs)
+{
+    char next = '{';
+    while (pairs.n > 0) {
+        *l->at++ = next;
+        put_text(l, span_split(&pairs, '\0'));
+        *l->at++ = ':';
+        put_text(l, span_split(&pairs, '\0'));
+        next = ',';
+    }
+    *l->at++ = '}';
+}
+
 static void put_value(struct line *l, const struct record_field *f, const void *p)
 {
     switch (f->type) {
@@ -303,6 +322,9 @@ static void put_value(struct line *l, const struct record_field *f, const void *
     case RECORD_FLAGS:
         put_flags(l, f, read_u32(p));
         break;
+    case RECORD_LABELS:
+        put_labels(l, read_span(p));
+        break;
     case RECORD_TIMELINE:
         put_timeline(l, read_span(p));
         break;
@@ -335,7 +357,9 @@ static void put_field(struct line *l, const struct record_field *f, const struct
 int record_to_json(const struct record *r, struct buf *out)
 {
     size_t n_before = buf_len(out);
-    struct line l = {.out = out, .n_extra = r->timeline.n * TIMELINE_TEXT_PER_BYTE};
+    struct line l = {.out = out,
+                     .n_extra = r->timeline.n * TIMELINE_TEXT_PER_BYTE +
+                                r->labels.n * LABELS_TEXT_PER_BYTE};
     line_reserve(&l);
     if (l.error < 0)
         return l.error;

@@ -28,6 +28,8 @@ static const char *type_name(enum record_type type)
         return "RFC 3339 time";
     case RECORD_FLAGS:
         return "array of strings";
+    case RECORD_LABELS:
+        return "object of strings";
     case RECORD_TIMELINE:
         return "array of arrays";
     }

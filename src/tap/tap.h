@@ -83,15 +83,27 @@ struct tap_begin {
     bool is_pipelined;
 };
 
+enum { TAP_LABELS_MAX = 4 };
+
+/* A business label that the operator named, and this request's value for it: UTF-8, not empty. */
+struct tap_label {
+    const char *name;
+    const char *value;
+    unsigned index; /* of the label in the configuration, below TAP_LABELS_MAX */
+};
+
 /* What the plan decided, for the record. Strings are valid during the call. */
 struct tap_planned {
     mono_t at;
-    const char *upstream;  /* the first choice; "" for a refusal; set by the path */
-    size_t upstream_index; /* below TAP_UPSTREAMS_MAX; set by the path */
-    const char *endpoint;  /* static */
-    const void *dialect;   /* const struct dialect *, opaque to the path; may be NULL */
-    const void *request;   /* const struct dialect_request *, opaque to the path; may be NULL */
+    const char *upstream;      /* the first choice; "" for a refusal; set by the path */
+    size_t upstream_index;     /* below TAP_UPSTREAMS_MAX; set by the path */
+    const char *model_version; /* of what that one serves; "" not told; set by the path */
+    const char *endpoint;      /* static */
+    const void *dialect;       /* const struct dialect *, opaque to the path; may be NULL */
+    const void *request;       /* const struct dialect_request *, opaque to the path; may be NULL */
     bool is_window_exceeded;
+    const struct tap_label *labels; /* those that have a value */
+    size_t n_labels;
 };
 
 /* Whose key the request showed. Strings are valid during the call. */
@@ -105,6 +117,7 @@ struct tap_attempt {
     uint32_t number;      /* 1 = the first */
     const char *upstream; /* the name; valid during the call, as are the others */
     size_t upstream_index;
+    const char *model_version;
     const char *model;      /* as this upstream calls it; NULL: as it was asked for */
     bool is_usage_injected; /* false again on the repeat without it */
 };

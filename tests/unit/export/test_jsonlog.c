@@ -302,8 +302,11 @@ static void push_long(struct jsonlog *log, int i)
         timeline_add(&t, INT64_MAX / 2 + k * NS_PER_US, false, 100);
     r.timeline = timeline_bytes(&t);
     assert_true(r.timeline.n > 1900);
+    char labels[] = "tenant\0acme";
+    r.labels = span_of(labels, sizeof(labels));
     jsonlog_push(log, &r);
     memset(room, 0xff, sizeof(room));
+    memset(labels, 0xff, sizeof(labels));
 }
 
 /* More than fits into a batch, so that rows of any length meet the end of one. */
@@ -326,11 +329,14 @@ static void test_long_lines(void **state)
     assert_ids(f.path, 0, N);
     struct span file = corpus_read(f.path);
     size_t n_timelines = 0;
+    size_t n_labels = 0;
     for (struct span rest = file; rest.n > 0;) {
         struct span line = span_split(&rest, '\n');
         n_timelines += span_find(line, SPAN("\"timeline\":[[")) < line.n;
+        n_labels += span_find(line, SPAN("\"labels\":{\"tenant\":\"acme\"}")) < line.n;
     }
     assert_int_equal(n_timelines, N - (N + 2) / 3);
+    assert_int_equal(n_labels, n_timelines);
     free((void *)(uintptr_t)file.p);
     fixture_done(&f);
 }

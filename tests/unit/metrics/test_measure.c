@@ -20,7 +20,11 @@ struct fixture {
 static struct fixture fixture_new(void)
 {
     struct fixture f = {NULL, NULL, NULL};
-    struct metrics_request request = {"m", "chat", "u", true, true};
+    struct metrics_request request = {.model = "m",
+                                      .endpoint = "chat",
+                                      .upstream = "u",
+                                      .is_stream = true,
+                                      .is_model_proven = true};
     assert_int_equal(metrics_new(NULL, &f.m), 0);
     assert_int_equal(metrics_shard_new(f.m, &f.shard), 0);
     f.set = metrics_shard_resolve(f.shard, &request);

@@ -33,6 +33,7 @@ struct seen {
     bool is_late; /* something came after done */
     struct record record;
     char timeline[TIMELINE_BYTES]; /* what the record borrowed */
+    char label_texts[RECORD_LABELS_MAX];
     struct sink_labels labels;
 };
 
@@ -43,6 +44,9 @@ struct path {
     struct dialect_request request;
     uint32_t n_attempts;
     size_t upstream;
+    const char *version; /* of the upstream's model */
+    const struct tap_label *labels;
+    size_t n_labels;
     bool is_clock; /* stamps come from the clock, not the kernel */
 };
 
@@ -127,6 +131,10 @@ static inline void seen_done(void *sink, struct sink_labels *l, const struct rec
     if (r->timeline.n > 0)
         memcpy(s->timeline, r->timeline.p, r->timeline.n);
     s->record.timeline.p = s->timeline;
+    assert_true(r->labels.n <= sizeof(s->label_texts));
+    if (r->labels.n > 0)
+        memcpy(s->label_texts, r->labels.p, r->labels.n);
+    s->record.labels.p = s->label_texts;
     s->labels = *l;
     s->was_started = was_started;
 }
@@ -199,6 +207,9 @@ static inline void path_plan_at(struct path *p, const char *dialect, const char 
     struct tap_planned planned = {.at = us(110),
                                   .upstream = "up",
                                   .upstream_index = p->upstream,
+                                  .model_version = p->version,
+                                  .labels = p->labels,
+                                  .n_labels = p->n_labels,
                                   .endpoint = d ? "chat_completions" : "other",
                                   .dialect = d,
                                   .request = d ? &p->request : NULL};
@@ -217,7 +228,8 @@ static inline void path_attempt(struct path *p, int64_t sent)
     struct tap_attempt a = {.at = us(sent - 30),
                             .number = ++p->n_attempts,
                             .upstream = "up",
-                            .upstream_index = p->upstream};
+                            .upstream_index = p->upstream,
+                            .model_version = p->version};
     struct tap_connected c = {.at = us(sent - 10), .dns_ns = -1, .tcp_ns = 20000, .tls_ns = 30000};
     observe_tap.attempt(p->tap, &a);
     observe_tap.connected(p->tap, &c);

@@ -253,7 +253,8 @@ static void failed_allocations_leave_the_buffer(void **state)
 
 /* --- timelines --- */
 
-enum { TEXT_PER_BYTE = 12, LINE_WITHOUT = RECORD_LINE_MAX - TEXT_PER_BYTE * TIMELINE_BYTES };
+enum { TEXT_PER_BYTE = 12, LABELS_TEXT = 6 * RECORD_LABELS_MAX };
+enum { LINE_WITHOUT = RECORD_LINE_MAX - TEXT_PER_BYTE * TIMELINE_BYTES };
 
 /* Adds an arrival of so many events and tokens. */
 static void arrive(struct timeline *t, int64_t us, uint64_t n_events, int64_t n_tokens)
@@ -350,6 +351,19 @@ static void timelines_are_exact_milliseconds(void **state)
     assert_has_not(json_of(&r), "timeline");
 }
 
+static void labels_are_an_object(void **state)
+{
+    (void)state;
+    struct record r = sample();
+    assert_has_not(json_of(&r), "labels");
+    r.labels = span_of("tenant\0acme", sizeof("tenant\0acme"));
+    assert_has(json_of(&r), ",\"labels\":{\"tenant\":\"acme\"},");
+    static const char odd[] = "a\0say \"hi\"\n\0b\0\xe6\xa8\xa1\xff";
+    r.labels = span_of(odd, sizeof(odd));
+    assert_has(json_of(&r), ",\"labels\":{\"a\":\"say \\\"hi\\\"\\n\","
+                            "\"b\":\"\xe6\xa8\xa1\xef\xbf\xbd\"},");
+}
+
 /* The longest line there can be: it has to fit into the room that the writer reserves at once. */
 static void test_longest_line(void **state)
 {
@@ -376,7 +390,15 @@ static void test_longest_line(void **state)
     buf_done(&line);
     static char room[TIMELINE_BYTES];
     struct timeline t;
+    static char labels[RECORD_LABELS_MAX];
     r.timeline = longest_timeline(&t, room);
+    size_t n_without = line_bytes(&r);
+    memset(labels, 1, sizeof(labels)); /* four of the longest */
+    for (size_t i = 0; i < 4; i++)
+        labels[i * 192 + 63] = labels[i * 192 + 191] = '\0';
+    r.labels = span_of(labels, sizeof(labels));
+    assert_in_range(line_bytes(&r) - n_without - sizeof(",\"labels\":") + 1, LABELS_TEXT - 60,
+                    LABELS_TEXT);
     assert_in_range(line_bytes(&r), LINE_WITHOUT, RECORD_LINE_MAX);
     /* As much again may be asked for behind a part of it, and no more. */
     buf_init(&line, (size_t)2 * RECORD_LINE_MAX);
@@ -388,6 +410,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_longest_line),
+        cmocka_unit_test(labels_are_an_object),
         cmocka_unit_test(timelines_are_exact_milliseconds),
         cmocka_unit_test(room_for_timelines_suffices),
         cmocka_unit_test(durations_are_exact_milliseconds),
