@@ -113,6 +113,8 @@ struct dialect_request {
     int64_t max_tokens;            /* -1: not told */
     int64_t n;                     /* choices asked for; 1 when not told */
     int64_t prompt_bytes;          /* size of messages / prompt in bytes, for estimates */
+    struct span metadata;          /* the member "metadata" as it stands in the window; empty:
+                                    * none */
     char model[DIALECT_MODEL_MAX]; /* "" when not told */
 };
 

@@ -8,7 +8,7 @@ void inspect_begin(struct inspect_walk *w, struct span window, bool is_complete,
                    struct dialect_request *ret)
 {
     *ret = (struct dialect_request){.is_complete = is_complete, .max_tokens = -1, .n = 1};
-    *w = (struct inspect_walk){.window_bytes = window.n, .request = ret};
+    *w = (struct inspect_walk){.window = window.p, .window_bytes = window.n, .request = ret};
     json_init(&w->json, window);
     w->is_object = take_object(&w->json);
 }
@@ -58,6 +58,15 @@ static void take_stream(struct inspect_walk *w)
         w->request->is_stream = v.type == JSON_BOOL ? v.is_true : w->is_stream_default;
 }
 
+/* Only where it stands: nobody may ask for what is in it. */
+static void take_metadata(struct inspect_walk *w)
+{
+    size_t at = json_offset(&w->json);
+    w->request->metadata = json_skip(&w->json)
+                               ? span_of(w->window + at, json_offset(&w->json) - at)
+                               : (struct span){0};
+}
+
 void inspect_stream_by_default(struct inspect_walk *w)
 {
     w->is_stream_default = w->request->is_stream = w->is_object;
@@ -72,6 +81,8 @@ bool inspect_member(struct inspect_walk *w, enum key *ret)
             inspect_take_model(w, raw);
         } else if (key == KEY_STREAM) {
             take_stream(w);
+        } else if (key == KEY_METADATA) {
+            take_metadata(w);
         } else {
             if (key == KEY_OTHER && inspect_is_like_model(raw))
                 w->request->is_duplicate_model = true;

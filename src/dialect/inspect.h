@@ -2,8 +2,8 @@
 /*
  * dialect/inspect.h - what the inspections of requests share. Private to dialect/.
  *
- * Role:      walks the members of a request's window; model and stream are the same everywhere and
- *            are taken here, the dialect takes the others.
+ * Role:      walks the members of a request's window; model, stream and metadata are the same
+ *            everywhere and are taken here, the dialect takes the others.
  * As servers read: of keys that stand twice the last one counts, and a key may be written with
  *            escapes.
  * Duplicates: is_duplicate_model tells that another reader may take another model than the one
@@ -30,6 +30,7 @@
 
 struct inspect_walk {
     struct json json;
+    const char *window;
     size_t window_bytes;
     struct dialect_request *request;
     bool is_object;

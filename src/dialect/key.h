@@ -71,6 +71,7 @@ enum key {
     KEY_MAX_TOKENS,
     KEY_MESSAGE,
     KEY_MESSAGES,
+    KEY_METADATA,
     KEY_METRICS,
     KEY_MIME_TYPE,
     KEY_MODEL,
