@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include "base/num.h"
+#include "base/utf8.h"
 
 enum { NUMBER_BYTES = 32 };
 
@@ -97,46 +98,6 @@ void jsonw_quoted_key(struct jsonw *w, struct span quoted)
     before_value(w);
     put(w, quoted);
     w->_need_comma = false;
-}
-
-/*
- * Looks at one UTF-8 sequence (Unicode 15, table 3-7). Returns its length, 1 to 4, and sets
- * *ret_is_valid; for a malformed one the length is that of the part that one U+FFFD replaces.
- */
-static size_t utf8_step(struct span s, bool *ret_is_valid)
-{
-    unsigned char lead = (unsigned char)s.p[0];
-    /* The second byte has a narrower range after some lead bytes: no overlong forms, no
-     * surrogates, nothing above U+10FFFF. */
-    unsigned char low = 0x80;
-    unsigned char high = 0xbf;
-    size_t len;
-    *ret_is_valid = false;
-    if (lead < 0x80) {
-        *ret_is_valid = true;
-        return 1;
-    }
-    if (lead < 0xc2 || lead > 0xf4)
-        return 1;
-    if (lead < 0xe0) {
-        len = 2;
-    } else if (lead < 0xf0) {
-        len = 3;
-        low = lead == 0xe0 ? 0xa0 : 0x80;
-        high = lead == 0xed ? 0x9f : 0xbf;
-    } else {
-        len = 4;
-        low = lead == 0xf0 ? 0x90 : 0x80;
-        high = lead == 0xf4 ? 0x8f : 0xbf;
-    }
-    for (size_t i = 1; i < len; i++) {
-        if (i >= s.n || (unsigned char)s.p[i] < low || (unsigned char)s.p[i] > high)
-            return i;
-        low = 0x80;
-        high = 0xbf;
-    }
-    *ret_is_valid = true;
-    return len;
 }
 
 static void put_escape(struct jsonw *w, unsigned char c)

@@ -35,6 +35,7 @@ struct policy {
     struct routes *routes;
     struct keyring *keyring; /* NULL: open to everybody */
     struct key_use *key_use;
+    struct business *business; /* NULL: no labels */
     bool inject_usage;
     struct rng rng;
     /* Which model of which upstream refused our edit; the newest REFUSED_MAX. */
@@ -61,6 +62,7 @@ struct policy_exchange {
     bool is_repeat;    /* that attempt is the one without our edit */
     char no_route[DIALECT_MODEL_MAX + 64];
     struct filter filter;
+    struct business_told told[]; /* one, where there are labels */
 };
 
 int policy_new(const struct policy_config *config, struct policy **ret)
@@ -80,6 +82,7 @@ struct policy *policy_free(struct policy *p)
         return NULL;
     routes_unref(p->routes);
     keyring_unref(p->keyring);
+    business_unref(p->business);
     mem_free(p);
     return NULL;
 }
@@ -89,6 +92,9 @@ void policy_reload(struct policy *p, const struct policy_config *config)
     struct routes *old = p->routes;
     p->routes = routes_ref(config->routes);
     routes_unref(old);
+    struct business *old_business = p->business;
+    p->business = business_ref(config->business);
+    business_unref(old_business);
     policy_set_keyring(p, config->keyring);
     p->key_use = config->key_use;
     p->inject_usage = config->inject_usage;
@@ -113,7 +119,7 @@ static uint32_t estimate_tokens(const struct dialect_request *req)
 
 static struct policy_exchange *exchange_new(struct policy *p)
 {
-    struct policy_exchange *x = mem_zalloc(1, sizeof(*x));
+    struct policy_exchange *x = mem_zalloc(1, sizeof(*x) + (p->business ? sizeof(x->told[0]) : 0));
     if (!x)
         return NULL;
     x->routes = routes_ref(p->routes);
@@ -164,6 +170,27 @@ static void plan_route(struct policy *p, struct policy_exchange *x, struct polic
                    "no upstream serves the model \"%s\"; /v1/models lists what there is",
                    x->request.model);
     refuse(ret, TAP_REASON_NO_ROUTE, x->no_route);
+}
+
+static void plan_labels(const struct policy *p, struct policy_exchange *x,
+                        const struct policy_request *req, struct policy_plan *ret)
+{
+    if (!p->business)
+        return;
+    const struct business_asked asked = {
+        .head = req->head, .metadata = x->request.metadata, .key = x->entry.access.key};
+    business_tell(p->business, &asked, &x->told[0]);
+    ret->told.labels = x->told[0].labels;
+    ret->told.n_labels = x->told[0].n;
+    if (ret->tenant.n == 0)
+        ret->tenant = business_find(&x->told[0], SPAN("tenant"));
+}
+
+/* Only ever to the lower one: what a client says of itself gains it nothing. */
+static void plan_class(const struct policy_request *req, struct policy_plan *ret)
+{
+    if (span_eq_nocase(http1_field_value(req->head, SPAN("X-Inferometer-Class")), SPAN("batch")))
+        ret->admission_class = 1;
 }
 
 /* A key is shown what it may use. */
@@ -227,6 +254,8 @@ static void policy_plan(struct policy *p, const struct policy_request *req, stru
                          span_eq(req->head->method, SPAN("HEAD"));
     if (!entry_grant(&x->entry, &asked, req->now, ret))
         return;
+    plan_class(req, ret);
+    plan_labels(p, x, req, ret);
     plan_catalog(x, req, ret);
     if (!ret->is_answered)
         plan_route(p, x, ret);

@@ -12,6 +12,10 @@
  *            put in for each attempt.
  * Access:    policy/entry.h decides before anything else. Where keys are needed, a client's
  *            credentials are the gateway's and reach no upstream.
+ * Labels:    policy/business.h. Where no key tells a tenant, the label "tenant" does, for the fair
+ *            share of a queue.
+ * Classes:   a key's; "X-Inferometer-Class: batch" makes any request a batch one, and nothing makes
+ *            a batch key's interactive.
  * Failing:   without memory for its state an exchange is refused: nobody would know where to.
  * Threading: one object per worker.
  */
@@ -22,15 +26,17 @@
 #include <stddef.h>
 
 #include "base/attr.h"
+#include "policy/business.h"
 #include "policy/key_use.h"
 #include "policy/keyring.h"
 #include "policy/routes.h"
 #include "tap/policy.h"
 
 struct policy_config {
-    struct routes *routes;   /* the caller keeps its reference */
-    struct keyring *keyring; /* NULL: open to everybody; the caller keeps its reference */
-    struct key_use *key_use; /* shared, outlives the policy; NULL: no limits */
+    struct routes *routes;     /* the caller keeps its reference */
+    struct keyring *keyring;   /* NULL: open to everybody; the caller keeps its reference */
+    struct key_use *key_use;   /* shared, outlives the policy; NULL: no limits */
+    struct business *business; /* NULL: no business labels; the caller keeps its reference */
     bool inject_usage;
     uint64_t seed; /* of the choice among upstreams */
 };

@@ -41,6 +41,25 @@ static void reads_what_is_asked(void **state)
     assert_int_equal(r.max_tokens, -1);
 }
 
+static void metadata_is_noticed_where_it_stands(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *want;
+    } rows[] = {
+        {"{\"metadata\":{\"a\":\"b\"},\"model\":\"m\"}", "{\"a\":\"b\"}"},
+        {"{\"model\":\"m\",\"metadata\":[1,{\"a\":2}]}", "[1,{\"a\":2}]"},
+        {"{\"metadata\":{},\"metadata\":\"x\"}", "\"x\""}, /* the last one counts */
+        {"{\"metad\\u0061ta\":null}", "null"},
+        {"{\"messages\":[{\"metadata\":{}}]}", ""},
+        {"{\"metadata\":{\"a\":\"b", ""}, /* cut */
+        {"{\"metadata\":{}", "{}"},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_span_equal(rows[i].body, span_trim(inspect(rows[i].body).metadata),
+                          span_cstr(rows[i].want));
+}
+
 static void the_last_of_two_keys_counts(void **state)
 {
     (void)state;
@@ -272,6 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_is_asked),
         cmocka_unit_test(the_last_of_two_keys_counts),
+        cmocka_unit_test(metadata_is_noticed_where_it_stands),
         cmocka_unit_test(values_of_other_types_are_nothing),
         cmocka_unit_test(what_is_no_json_object),
         cmocka_unit_test(cut_windows_keep_what_is_known),

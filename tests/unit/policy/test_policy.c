@@ -334,6 +334,72 @@ static void refusals_name_status_and_type(void **state)
     policy_free(p);
 }
 
+/* --- labels and classes --- */
+
+static const char *const tenant_sources[] = {"header:X-Tenant", "metadata:tenant"};
+static const char *const tier_sources[] = {"metadata:tier"};
+static const struct business_label tenant_and_tier[] = {{"tenant", tenant_sources, 2},
+                                                        {"tier", tier_sources, 1}};
+
+static struct policy *new_policy_with_labels(void)
+{
+    struct routes_config routes_config = {.upstreams = two_upstreams, .n_upstreams = 2};
+    struct policy_config config = {.seed = 1};
+    struct policy *p = NULL;
+    assert_int_equal(routes_new(&routes_config, &config.routes), 0);
+    assert_int_equal(business_new(tenant_and_tier, 2, &config.business), 0);
+    assert_int_equal(policy_new(&config, &p), 0);
+    routes_unref(config.routes);
+    business_unref(config.business);
+    return p;
+}
+
+static void requests_get_labels(void **state)
+{
+    (void)state;
+    struct policy *p = new_policy_with_labels();
+    struct planned x = plan_of(
+        p, CHAT, "{\"metadata\":{\"tier\":\"gold\",\"tenant\":\"acme\",\"more\":\"x\"}}", true);
+    assert_int_equal(x.plan.told.n_labels, 2);
+    assert_string_equal(x.plan.told.labels[0].name, "tenant");
+    assert_string_equal(x.plan.told.labels[0].value, "acme");
+    assert_string_equal(x.plan.told.labels[1].value, "gold");
+    assert_span_equal("share", x.plan.tenant, SPAN("acme"));
+    policy_ops.plan_done(p, x.plan.exchange);
+    x = plan_of(p, CHAT, "{}", true);
+    assert_int_equal(x.plan.told.n_labels, 0);
+    assert_int_equal(x.plan.tenant.n, 0);
+    policy_ops.plan_done(p, x.plan.exchange);
+    /* What no dialect reads has no metadata. */
+    x = plan_of(p, "/v1/whatever", "{\"metadata\":{\"tier\":\"gold\"}}", true);
+    assert_int_equal(x.plan.told.n_labels, 0);
+    policy_ops.plan_done(p, x.plan.exchange);
+    policy_free(p);
+}
+
+static void clients_lower_their_class_only(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        int class;
+    } rows[] = {{"batch", 1}, {"Batch", 1}, {"interactive", 0}, {"", 0}, {"batches", 0}};
+    struct policy *p = new_policy(false);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct http1_head head = {
+            .method = SPAN("POST"),
+            .target = SPAN(CHAT),
+            .n_fields = 1,
+            .fields = {{SPAN_INIT("x-inferometer-class"), span_cstr(rows[i].value)}}};
+        struct policy_request req = {.head = &head, .window = SPAN("{}"), .is_complete = true};
+        struct policy_plan plan;
+        policy_ops.plan(p, &req, &plan);
+        assert_row(rows[i].value, plan.admission_class == rows[i].class);
+        policy_ops.plan_done(p, plan.exchange);
+    }
+    policy_free(p);
+}
+
 static int try_policy(void *ctx)
 {
     static const char *const models[] = {"m=x/m"};
@@ -397,6 +463,8 @@ int main(void)
         cmocka_unit_test(a_clients_own_mistake_is_not_remembered),
         cmocka_unit_test(c43_unknown_fields_are_kept),
         cmocka_unit_test(refusals_name_status_and_type),
+        cmocka_unit_test(requests_get_labels),
+        cmocka_unit_test(clients_lower_their_class_only),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

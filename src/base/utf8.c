@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "base/utf8.h"
+
+size_t utf8_step(struct span s, bool *ret_is_valid)
+{
+    unsigned char lead = (unsigned char)s.p[0];
+    /* The second byte has a narrower range after some lead bytes: no overlong forms, no
+     * surrogates, nothing above U+10FFFF. */
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+    size_t len;
+    *ret_is_valid = false;
+    if (lead < 0x80) {
+        *ret_is_valid = true;
+        return 1;
+    }
+    if (lead < 0xc2 || lead > 0xf4)
+        return 1;
+    if (lead < 0xe0) {
+        len = 2;
+    } else if (lead < 0xf0) {
+        len = 3;
+        low = lead == 0xe0 ? 0xa0 : 0x80;
+        high = lead == 0xed ? 0x9f : 0xbf;
+    } else {
+        len = 4;
+        low = lead == 0xf0 ? 0x90 : 0x80;
+        high = lead == 0xf4 ? 0x8f : 0xbf;
+    }
+    for (size_t i = 1; i < len; i++) {
+        if (i >= s.n || (unsigned char)s.p[i] < low || (unsigned char)s.p[i] > high)
+            return i;
+        low = 0x80;
+        high = 0xbf;
+    }
+    *ret_is_valid = true;
+    return len;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/utf8.h - one UTF-8 sequence at a time.
+ *
+ * Threading: pure.
+ */
+#ifndef BASE_UTF8_H
+#define BASE_UTF8_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/span.h"
+
+/*
+ * Looks at the sequence at the front of s, which is not empty (Unicode 15, table 3-7). Returns its
+ * length, 1 to 4, and sets *ret_is_valid; for a malformed one the length is that of the part that
+ * one U+FFFD replaces.
+ */
+size_t utf8_step(struct span s, bool *ret_is_valid);
+
+#endif
