@@ -60,6 +60,7 @@ struct config *config_unref(struct config *c)
         if (key->type->done)
             key->type->done(key, config_keys_field(key, c));
     }
+    business_unref(c->business);
     mem_free(c);
     return NULL;
 }

@@ -25,10 +25,12 @@
 #include "daemon/config_errors.h"
 #include "gateway/gateway.h"
 #include "metrics/metrics.h"
+#include "policy/business.h"
 
 enum {
-    CONFIG_KEYS_MAX = 64,        /* rows of the key table */
-    CONFIG_WORKERS_AUTO_MAX = 64 /* "workers: auto" takes at most so many */
+    CONFIG_KEYS_MAX = 64,         /* rows of the key table */
+    CONFIG_WORKERS_AUTO_MAX = 64, /* "workers: auto" takes at most so many */
+    CONFIG_LABELS_MAX = FAMILY_BUSINESS_MAX
 };
 
 struct config_texts {
@@ -62,6 +64,18 @@ struct config_upstreams {
     size_t n;
 };
 
+/* A business label. */
+struct config_label {
+    char *name;
+    struct config_texts from; /* policy/business.h says which sources there are */
+    uint64_t max_values;
+};
+
+struct config_labels {
+    struct config_label *items;
+    size_t n;
+};
+
 /* What metrics_new and metrics_set_bounds take; values belong to the list. */
 struct config_bounds {
     struct metrics_bounds *items;
@@ -79,7 +93,9 @@ struct config {
     uint64_t workers;               /* resolved: at least 1 */
     struct config_upstreams upstreams;
     struct config_texts aliases; /* "NAME=MODEL" */
-    int64_t models_refresh_ns;   /* how often upstreams are asked for theirs; 0: never */
+    struct config_labels labels;
+    struct business *business; /* made of labels, for the policy; NULL: there are none */
+    int64_t models_refresh_ns; /* how often upstreams are asked for theirs; 0: never */
 
     char *access_keys; /* the key file; "": everybody may */
     bool access_open;  /* also on addresses that other machines reach, without keys */

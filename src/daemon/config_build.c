@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "daemon/config_labels.h"
 #include "daemon/config_upstreams.h"
 #include "daemon/config_values.h"
 #include "daemon/config_walk.h"
@@ -319,6 +320,8 @@ int config_build_finish(struct config_build *b, bool is_whole, struct config **r
         if (count_mistakes(b->errs) > b->n_errs_before)
             b->result = -EINVAL;
     }
+    if (b->result == 0 && config_labels_build(&c->labels, &c->business) < 0)
+        b->result = err_set(err_list_add(b->errs, b->where, 0, 0), -ENOMEM, "out of memory");
     b->config = NULL;
     if (b->result < 0) {
         config_unref(c);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "daemon/config_items.h"
+#include "daemon/config_labels.h"
 #include "daemon/config_upstreams.h"
 
 #define FIELD(name) offsetof(struct config, name)
@@ -118,6 +119,20 @@ const struct config_key config_keys[] = {
         .example = "[\"gpt-4o=llama-3.1-70b\"]",
         .help = "Other names of models, as `NAME=MODEL`: a request for the first is routed, "
                 "measured and sent as one for the second.",
+    },
+    {
+        .path = "labels",
+        .type = &config_type_items,
+        .def = "[]",
+        .max = CONFIG_LABELS_MAX,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(labels),
+        .item = &config_item_label,
+        .example = "[{name: tenant, from: [key, \"header:X-Tenant\"]}, tier]",
+        .help = "Labels of your own for requests: a list of mappings with the keys below. A name "
+                "alone will do for one that gateway keys tell. Families about requests have them "
+                "(docs/METRICS.md), and so does the request log. They multiply series: "
+                "`metrics.max_series` holds over all.",
     },
     {
         .path = "models_refresh",

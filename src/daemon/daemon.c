@@ -99,14 +99,21 @@ static int log_open(struct daemon *d, struct err *reterr)
 static int metrics_open(struct daemon *d, struct err *reterr)
 {
     const struct config *c = d->config;
+    struct metrics_business business[CONFIG_LABELS_MAX];
     struct metrics_config config = {.models = (const char *const *)c->models.items,
                                     .n_models = c->models.n,
                                     .bounds = c->bounds.items,
                                     .n_bounds = c->bounds.n,
+                                    .business = business,
+                                    .n_business = c->labels.n,
                                     .max_label_values = (uint32_t)c->max_label_values,
                                     .max_series = (uint32_t)c->max_series};
-    int r = metrics_new(&config, &d->metrics);
+    int r;
 
+    for (size_t i = 0; i < c->labels.n; i++)
+        business[i] = (struct metrics_business){c->labels.items[i].name,
+                                                (uint32_t)c->labels.items[i].max_values};
+    r = metrics_new(&config, &d->metrics);
     return r < 0 ? err_set(reterr, r, "could not set up the metrics: %s", err_str(r)) : 0;
 }
 
@@ -181,6 +188,7 @@ static struct worker_settings settings_of(const struct daemon *d, const struct c
     return (struct worker_settings){.policy = {.routes = routes,
                                                .keyring = ring,
                                                .key_use = d->keys.use,
+                                               .business = config->business,
                                                .inject_usage = config->usage_inject},
                                     .observer = {.timeline_every = (uint32_t)config->timeline_every,
                                                  .runaway_tokens = (int64_t)config->runaway_tokens,

@@ -183,6 +183,7 @@ static void config_message_free(struct config_message *m)
     gateway_config_unref(m->config);
     routes_unref(m->settings.policy.routes);
     keyring_unref(m->settings.policy.keyring);
+    business_unref(m->settings.policy.business);
     mem_free(m);
 }
 
@@ -210,6 +211,7 @@ int worker_post_config(struct worker *w, struct gateway_config *config,
         .worker = w, .config = gateway_config_ref(config), .settings = *settings};
     routes_ref(m->settings.policy.routes);
     keyring_ref(m->settings.policy.keyring);
+    business_ref(m->settings.policy.business);
     r = loop_post(w->loop, config_message_run, m);
     if (r < 0)
         config_message_free(m);

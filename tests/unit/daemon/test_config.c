@@ -104,6 +104,8 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "  - name: vllm\n"
                                "    url: http://gpu-1:8000/base/v1/\n"
                                "aliases: [a=b]\n"
+                               "labels: [{name: tenant, from: ['header:X-Tenant', key], "
+                               "max: 9}, tier]\n"
                                "models_refresh: 5m\n"
                                "listen_tls: {cert: c.pem, key: k.pem}\n"
                                "access: {keys: /etc/k.json, open: true}\n"
@@ -161,6 +163,13 @@ static void test_all_keys(void **state)
     assert_int_equal(c->models.n, 3);
     assert_string_equal(c->models.items[2], "it's");
     assert_string_equal(c->upstreams.items[0].name, "vllm");
+    assert_int_equal(c->labels.n, 2);
+    assert_string_equal(c->labels.items[0].name, "tenant");
+    assert_string_equal(c->labels.items[0].from.items[1], "key");
+    assert_int_equal(c->labels.items[0].max_values, 9);
+    assert_string_equal(c->labels.items[1].from.items[0], "key");
+    assert_int_equal(c->labels.items[1].max_values, LIMIT_LABEL_VALUES);
+    assert_non_null(c->business);
     assert_string_equal(c->admin_listen, ":9");
     assert_string_equal(c->access_keys, "/etc/k.json");
     assert_true(c->access_open);
@@ -399,6 +408,35 @@ static const struct mistake mistakes[] = {
     {UPSTREAM "metrics: {bounds: {llm_tokens_total: [1]}}\n", 2, 20,
      "\"metrics.bounds\": there is no histogram \"llm_tokens_total\"",
      "docs/METRICS.md lists them, for example llm_ttft_seconds"},
+    /* labels */
+    {UPSTREAM "labels: [model]\n", 2, 10, "label name \"model\" is a label of the metrics already",
+     "it becomes a metric label; for example tenant"},
+    {UPSTREAM "labels: [le]\n", 2, 10, "label name \"le\" is a label of the metrics already",
+     "it becomes a metric label; for example tenant"},
+    {UPSTREAM "labels: [__a]\n", 2, 10,
+     "label name \"__a\" begins with __, which is Prometheus' own",
+     "it becomes a metric label; for example tenant"},
+    {UPSTREAM "labels: [user-tier]\n", 2, 10,
+     "label name \"user-tier\" has other characters than letters, digits, _, or begins with a "
+     "digit",
+     "it becomes a metric label; for example tenant"},
+    {UPSTREAM "labels: [1a]\n", 2, 10,
+     "label name \"1a\" has other characters than letters, digits, _, or begins with a digit",
+     "it becomes a metric label; for example tenant"},
+    {UPSTREAM "labels: [a, b, c, d, e]\n", 2, 9, "\"labels\" has too many items",
+     "allowed: 0 to 4 items, for example [{name: tenant, from: [key, \"header:X-Tenant\"]}, tier]"},
+    {UPSTREAM "labels: [a, a]\n", 2, 13, "a label \"a\" stands twice",
+     "remove one of them, or give it another name"},
+    {UPSTREAM "labels: [{from: key}]\n", 2, 10, "a label without \"name\"", "add name: tenant"},
+    {UPSTREAM "labels: [{name: a, from: []}]\n", 2, 26, "\"from\" is empty",
+     "allowed: 1 to 8 items"},
+    {UPSTREAM "labels: [{name: a, from: body}]\n", 2, 10, "\"body\" is no source",
+     "write key, key:NAME, header:NAME or metadata:NAME, for example header:X-Tenant"},
+    {UPSTREAM "labels: [{name: a, from: 'header:Authorization'}]\n", 2, 10,
+     "\"header:Authorization\" would put credentials into metrics and logs",
+     "write key, key:NAME, header:NAME or metadata:NAME, for example header:X-Tenant"},
+    {UPSTREAM "labels: [{name: a, max: 0}]\n", 2, 25, "\"max\": 0 is out of range",
+     "allowed: 1 to 100000"},
     {UPSTREAM "metrics: {bounds: {a-B: [1]}}\n", 2, 20,
      "\"metrics.bounds\": \"a-B\" is not the name of a metric (letters a-z and _)",
      "docs/METRICS.md lists them, for example llm_ttft_seconds"},
@@ -747,6 +785,15 @@ static void test_diff(void **state)
     assert_int_equal(config_diff(a, heavy, CONFIG_RELOAD, paths), 1);
     assert_string_equal(paths[0], "upstreams");
     config_unref(heavy);
+    /* The names of labels are fixed while it runs, where their values come from is not. */
+    struct config *label = must_load(UPSTREAM "workers: 3\nlabels: [{name: a, from: key}]\n");
+    struct config *from = must_load(UPSTREAM "workers: 3\nlabels: [{name: a, from: 'key:b'}]\n");
+    assert_int_equal(config_diff(a, label, CONFIG_RESTART, paths), 1);
+    assert_string_equal(paths[0], "labels");
+    assert_int_equal(config_diff(label, from, CONFIG_RESTART, paths), 0);
+    assert_int_equal(config_diff(label, from, CONFIG_RELOAD, paths), 1);
+    config_unref(label);
+    config_unref(from);
     config_unref(a);
     config_unref(b);
     config_unref(few);
@@ -794,6 +841,8 @@ static void test_show(void **state)
     (void)state;
     assert_reads_back(must_load(UPSTREAM));
     assert_reads_back(must_load(all_keys));
+    assert_reads_back(
+        must_load(UPSTREAM "labels: [{name: a, from: ['metadata:x \"y', 'key:b']}]\n"));
     assert_reads_back(must_load(
         "upstreams: [http://a, {url: 'http://b', name: bee, models: [m, 'q*', 'x=y/z'], weight: 3, "
         "priority: 2, version: v1, key_env: KEY, key_header: api-key, max_inflight: 9, "
