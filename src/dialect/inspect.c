@@ -62,9 +62,8 @@ static void take_stream(struct inspect_walk *w)
 static void take_metadata(struct inspect_walk *w)
 {
     size_t at = json_offset(&w->json);
-    w->request->metadata = json_skip(&w->json)
-                               ? span_of(w->window + at, json_offset(&w->json) - at)
-                               : (struct span){0};
+    w->request->metadata = json_skip(&w->json) ? span_of(w->window + at, json_offset(&w->json) - at)
+                                               : (struct span){0};
 }
 
 void inspect_stream_by_default(struct inspect_walk *w)
