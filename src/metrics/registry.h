@@ -75,15 +75,18 @@ struct metrics_series_set {
     bool is_stream_started;
 };
 
-/* The labels asked for last and their set: most requests are like the one before. Labels that were
- * folded into "other" are not remembered, since the model may become a value of its own. */
+/* The labels asked for last and their set: most requests are like the one before. A model that was
+ * folded into "other" is not remembered, since it may become a value of its own, nor is such a
+ * value of a business label, so that each request with one is counted. */
 struct metrics_memo {
-    struct metrics_series_set *set; /* NULL: nothing remembered */
+    struct metrics_series_set *set; /* NULL: nothing remembered but the business labels */
+    struct label_ids ids;           /* of the set */
     char model[LABELS_TEXT_MAX + 1];
     char endpoint[LABELS_TEXT_MAX + 1];
     char upstream[LABELS_TEXT_MAX + 1];
     char version[LABELS_TEXT_MAX + 1];
     char business[FAMILY_BUSINESS_MAX][LABELS_TEXT_MAX + 1]; /* "": without a value */
+    uint32_t business_ids[FAMILY_BUSINESS_MAX];              /* LABELS_OTHER: not remembered */
 };
 
 struct metrics_shard {

@@ -149,20 +149,14 @@ static const char *version_of(const struct metrics_request *request)
     return request->version ? request->version : "";
 }
 
-static bool memo_is(const struct metrics_memo *memo, const struct metrics_request *request,
-                    uint32_t n_business)
+/* Whether all labels but the business ones are those that are remembered. */
+static bool memo_is(const struct metrics_memo *memo, const struct metrics_request *request)
 {
-    if (!memo->set || !request->model || !request->endpoint || !request->upstream ||
-        strcmp(memo->model, request->model) != 0 ||
-        strcmp(memo->upstream, request->upstream) != 0 ||
-        strcmp(memo->endpoint, request->endpoint) != 0 ||
-        strcmp(memo->version, version_of(request)) != 0)
-        return false;
-    for (uint32_t i = 0; i < n_business; i++) {
-        if (strcmp(memo->business[i], business_of(request, i)) != 0)
-            return false;
-    }
-    return true;
+    return memo->set && request->model && request->endpoint && request->upstream &&
+           strcmp(memo->model, request->model) == 0 &&
+           strcmp(memo->upstream, request->upstream) == 0 &&
+           strcmp(memo->endpoint, request->endpoint) == 0 &&
+           strcmp(memo->version, version_of(request)) == 0;
 }
 
 static bool memo_take(char field[LABELS_TEXT_MAX + 1], const char *text)
@@ -174,19 +168,38 @@ static bool memo_take(char field[LABELS_TEXT_MAX + 1], const char *text)
     return true;
 }
 
+/* All but the business labels, which were remembered when they were looked up. */
 static void memo_set(struct metrics_memo *memo, const struct metrics_request *request,
-                     uint32_t n_business, struct metrics_series_set *set)
+                     const struct label_ids *ids, struct metrics_series_set *set)
 {
-    memo->set = NULL;
-    if (!memo_take(memo->model, request->model) || !memo_take(memo->endpoint, request->endpoint) ||
-        !memo_take(memo->upstream, request->upstream) ||
-        !memo_take(memo->version, version_of(request)))
-        return;
-    for (uint32_t i = 0; i < n_business; i++) {
-        if (!memo_take(memo->business[i], business_of(request, i)))
-            return;
+    bool is_kept = ids->id[IDS_MODEL] != LABELS_OTHER && memo_take(memo->model, request->model) &&
+                   memo_take(memo->endpoint, request->endpoint) &&
+                   memo_take(memo->upstream, request->upstream) &&
+                   memo_take(memo->version, version_of(request));
+    memo->ids = *ids;
+    memo->set = is_kept ? set : NULL;
+}
+
+/* Fills in the ids of the business labels; returns whether they are those remembered. */
+static bool resolve_business(struct labels *labels, struct metrics_memo *memo,
+                             const struct metrics_request *request, struct label_ids *ids)
+{
+    bool is_same = true;
+    uint32_t n = labels_n_business(labels);
+    for (uint32_t i = 0; i < n; i++) {
+        const char *text = business_of(request, i);
+        uint32_t *id = &memo->business_ids[i];
+        if (*id == LABELS_OTHER || strcmp(memo->business[i], text) != 0) {
+            is_same = false;
+            *id = labels_intern(labels, (enum label)(LABEL_BUSINESS + i), text);
+            ids->id[IDS_BUSINESS + i] = *id;
+            if (!memo_take(memo->business[i], text))
+                *id = LABELS_OTHER; /* looked up again next time */
+        } else {
+            ids->id[IDS_BUSINESS + i] = *id;
+        }
     }
-    memo->set = set;
+    return is_same;
 }
 
 struct metrics_series_set *metrics_shard_resolve(struct metrics_shard *shard,
@@ -194,21 +207,21 @@ struct metrics_series_set *metrics_shard_resolve(struct metrics_shard *shard,
 {
     struct labels *labels = shard->metrics->labels;
     struct metrics_memo *memo = &shard->memos[request->is_stream];
-    uint32_t n_business = labels_n_business(labels);
+    bool is_known = memo_is(memo, request);
     struct label_ids ids = {{0}};
 
-    if (LIKELY(memo_is(memo, request, n_business)))
+    if (LIKELY(is_known)) {
+        ids = memo->ids;
+    } else {
+        ids.id[IDS_MODEL] = model_id(labels, request);
+        ids.id[IDS_ENDPOINT] = labels_intern(labels, LABEL_ENDPOINT, request->endpoint);
+        ids.id[IDS_UPSTREAM] = labels_intern(labels, LABEL_UPSTREAM, request->upstream);
+        ids.id[IDS_VERSION] = labels_intern(labels, LABEL_VERSION, request->version);
+        ids.id[IDS_STREAM] = request->is_stream;
+    }
+    if (resolve_business(labels, memo, request, &ids) && LIKELY(is_known))
         return memo->set;
-    ids.id[IDS_MODEL] = model_id(labels, request);
-    ids.id[IDS_ENDPOINT] = labels_intern(labels, LABEL_ENDPOINT, request->endpoint);
-    ids.id[IDS_UPSTREAM] = labels_intern(labels, LABEL_UPSTREAM, request->upstream);
-    ids.id[IDS_VERSION] = labels_intern(labels, LABEL_VERSION, request->version);
-    ids.id[IDS_STREAM] = request->is_stream;
-    for (uint32_t i = 0; i < n_business; i++)
-        ids.id[IDS_BUSINESS + i] =
-            labels_intern(labels, (enum label)(LABEL_BUSINESS + i), business_of(request, i));
     struct metrics_series_set *set = set_get(shard, &ids);
-    if (ids.id[IDS_MODEL] != LABELS_OTHER)
-        memo_set(memo, request, n_business, set);
+    memo_set(memo, request, &ids, set);
     return set;
 }
