@@ -2,11 +2,10 @@
 // What the gateway answers itself: in the form clients understand, at once, and to one client only.
 // @tsan
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
 import OpenAI from 'openai';
-import { cleanup } from './lib/cleanup.mjs';
 import { chatRequest, Gateway, newId, Sim, sim } from './lib/daemon.mjs';
-import { freePort, RawClient, rawClient, request } from './lib/http.mjs';
+import { fullPort } from './lib/faults.mjs';
+import { freePort, rawClient, request } from './lib/http.mjs';
 import { BIN } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import { sdk } from './lib/sdk.mjs';
@@ -58,23 +57,6 @@ test('an upstream whose name does not exist', async (t) => {
   assertErrorBody(answer.body, /resolve the name/);
   assertOutcome(await gateway.recordOf(answer), 'connect_failed', 'dns');
 });
-
-/** A port whose backlog is full: connections to it neither succeed nor fail. */
-async function fullPort(t) {
-  const code = "require('net').createServer().listen({port:0,host:'127.0.0.1',backlog:1},"
-    + 'function(){console.log(this.address().port);process.kill(process.pid,"SIGSTOP")})';
-  const child = spawn(process.execPath, ['-e', code]);
-  cleanup(t, () => child.kill('SIGKILL'));
-  const port = await new Promise((done) => child.stdout.once('data', (d) => done(Number(d))));
-  const fillers = [];
-  cleanup(t, () => fillers.forEach((f) => f.close()));
-  for (;;) {
-    const filler = await Promise.race([
-      RawClient.connect(port), new Promise((done) => setTimeout(done, 300))]);
-    if (!filler) return port;
-    fillers.push(filler);
-  }
-}
 
 test('a connection that is not accepted: 504 after the connect time', async (t) => {
   const port = await fullPort(t);
