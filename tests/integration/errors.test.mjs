@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import { chatRequest, Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { fullPort } from './lib/faults.mjs';
-import { freePort, rawClient, request } from './lib/http.mjs';
+import { freePort, rawClient } from './lib/http.mjs';
 import { BIN } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import { sdk } from './lib/sdk.mjs';
