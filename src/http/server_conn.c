@@ -174,6 +174,8 @@ static void conn_on_drained(struct sock *s)
 
     if (c->_state == CONN_OPEN)
         c->server->ops->on_drained(c);
+    else if (c->_state == CONN_WAITING && buf_len(&c->_rest) > 0 && !sock_is_full(s))
+        loop_defer(c->server->loop, &c->_next);
     else if (c->_state == CONN_CLOSING && sock_queued_bytes(s) == 0 && c->_is_peer_done)
         server_conn_close(c, false);
     else if (c->_state == CONN_CLOSING && sock_queued_bytes(s) == 0)

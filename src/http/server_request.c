@@ -3,11 +3,15 @@
  * http/server_request.c - requests in.
  *
  * While a request is OPEN and complete, further bytes belong to a pipelined request: the first read
- * of them is kept in _rest and reading pauses, so at most one read is held.
+ * of them is kept in _rest and reading pauses, so at most one read is held. The same is done with
+ * what lies behind a number of requests that were answered at once, so that other connections have
+ * their turn, and while the client does not take the answers.
  */
 #include <errno.h>
 
 #include "http/server_conn.h"
+
+enum { REQUESTS_PER_TURN = 16 };
 
 static void request_bad(struct http_server_conn *c, enum message_status status)
 {
@@ -48,13 +52,21 @@ static void request_begin(struct http_server_conn *c, const struct http1_head *h
     c->server->ops->on_request(c, &info);
 }
 
-/* Bytes of the next request while this one is being served. */
-static void request_keep_rest(struct http_server_conn *c, struct span in, struct stamp at)
+/* Keeps bytes of the next request; false without memory. */
+static bool request_keep_rest(struct http_server_conn *c, struct span in, struct stamp at)
 {
     sock_pause(&c->_sock);
     c->_rest_at = at;
-    if (buf_append(&c->_rest, in) < 0)
-        c->_keep_alive = false; /* cannot hold it: serve this one, then close */
+    return buf_append(&c->_rest, in) == 0;
+}
+
+/* Between two requests; conn_on_next goes on. */
+static void request_take_turns(struct http_server_conn *c, struct span in, struct stamp at)
+{
+    if (!request_keep_rest(c, in, at))
+        server_conn_close(c, false);
+    else if (!sock_is_full(&c->_sock)) /* else when it has drained */
+        loop_defer(c->server->loop, &c->_next);
 }
 
 /* One step of the reader; false when the connection is no longer fed. is_pipelined: these bytes
@@ -106,11 +118,19 @@ static bool request_step(struct http_server_conn *c, struct span *in, struct sta
 void server_request_feed(struct http_server_conn *c, struct span in, struct stamp at,
                          bool is_pipelined)
 {
+    int n_begun = 0;
+
     while (in.n > 0) {
         if (c->_state == CONN_CLOSING || c->_state == CONN_CLOSED)
             return;
         if (c->_state == CONN_OPEN && c->_is_body_done) {
-            request_keep_rest(c, in, at);
+            if (!request_keep_rest(c, in, at))
+                c->_keep_alive = false; /* serve this one, then close */
+            return;
+        }
+        if (c->_state == CONN_WAITING && message_is_idle(&c->_in) &&
+            (n_begun++ == REQUESTS_PER_TURN || sock_is_full(&c->_sock))) {
+            request_take_turns(c, in, at);
             return;
         }
         if (!request_step(c, &in, at, is_pipelined))

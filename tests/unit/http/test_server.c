@@ -520,6 +520,72 @@ static void test_pipelined_bytes_are_bounded(void **state)
     wait_no_conns();
 }
 
+#define FLOOD_ANSWER OK("Content-Type: text/plain\r\nContent-Length: 60\r\n\r\n")
+enum { FLOOD_ANSWER_BYTES = sizeof(FLOOD_ANSWER) - 1 + 60 };
+
+/* n times the same small request; the caller's buf_done. */
+static void flood_build(size_t n, struct buf *all)
+{
+    buf_init(all, 8 << 20);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(buf_append(all, SPAN("GET /len/60 HTTP/1.1\r\nHost: h\r\n\r\n")), 0);
+}
+
+/* Many requests in one write, all answered at once: other connections have their turn between. */
+static void test_pipelined_flood_takes_turns(void **state)
+{
+    enum { N = 1000 };
+    struct buf all;
+    struct peer p;
+    int n_turns = 0;
+    (void)state;
+    flood_build(N, &all);
+    peer_connect(&p, port);
+    assert_int_equal(peer_write(&p, buf_span(&all)), buf_len(&all));
+    while (n_requests < N && n_turns < 10000) {
+        int n_before = n_requests;
+
+        loop_turn(loop, INT64_C(1000000));
+        peer_read(&p);
+        assert_true(n_requests - n_before <= 32);
+        n_turns++;
+    }
+    PUMP(loop, peer_read(&p), p.n == (size_t)N * FLOOD_ANSWER_BYTES);
+    assert_int_equal(peer_count(&p, FLOOD_ANSWER), N);
+    peer_done(&p);
+    buf_done(&all);
+    wait_no_conns();
+}
+
+/* A client that sends and sends before it reads gets every answer, and holds little memory. */
+static void test_pipelined_flood_waits_for_the_reader(void **state)
+{
+    enum { N = 100000 };
+    struct buf all;
+    struct span rest;
+    struct peer p;
+    (void)state;
+    flood_build(N, &all);
+    rest = buf_span(&all);
+    peer_connect_small(&p, port);
+    for (int idle = 0; idle < 50;) {
+        size_t n = peer_write(&p, rest);
+
+        span_take(&rest, n);
+        idle = n > 0 ? 0 : idle + 1;
+        loop_turn(loop, INT64_C(1000000));
+        if (n_requests > 0)
+            assert_true(sock_queued_bytes(&last_request()->c->_sock) <= 2 * LIMIT_SEND_HIGH_BYTES);
+    }
+    assert_true(n_requests < N); /* else nothing was held back */
+    PUMP(loop, (peer_read(&p), span_take(&rest, peer_write(&p, rest))),
+         p.n == (size_t)N * FLOOD_ANSWER_BYTES || peer_is_gone(&p));
+    assert_int_equal(peer_count(&p, FLOOD_ANSWER), N);
+    peer_done(&p);
+    buf_done(&all);
+    wait_no_conns();
+}
+
 /* --- the client leaves --- */
 
 static void test_gone(void **state)
@@ -1009,6 +1075,8 @@ int main(void)
         CASE(test_cut_close_delimited),
         CASE(test_pipelining),
         CASE(test_pipelined_bytes_are_bounded),
+        CASE(test_pipelined_flood_takes_turns),
+        CASE(test_pipelined_flood_waits_for_the_reader),
         CASE(test_gone),
         CASE(test_fin_behind_an_answer),
         CASE(test_timeouts),
