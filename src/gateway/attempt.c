@@ -166,6 +166,13 @@ static const char *connect_why(const struct http_client *c, enum http_phase phas
     return dst;
 }
 
+/* What is missing is ours: it says nothing about the upstream. */
+static bool is_own_lack(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM ||
+           error == -EADDRNOTAVAIL;
+}
+
 static void connect_failed(struct exchange *x, const struct http_client *c, enum http_phase phase,
                            int error)
 {
@@ -183,6 +190,8 @@ static void connect_failed(struct exchange *x, const struct http_client *c, enum
 
     LOG_WARN("could not %s %supstream \"%s\" (%s): %s", steps[phase], whom, u->name, u->authority,
              why);
+    if (is_own_lack(error))
+        choice_over(x, BREAKER_NO_VERDICT);
     if (choice_again(x, CHOICE_CONNECT_FAILED, NULL))
         return;
     snprintf(text, sizeof(text), "could not %s %supstream \"%s\": %s", steps[phase], whom, u->name,
