@@ -71,6 +71,13 @@ static void queue_is_over(struct exchange *x, enum tap_reason reason)
     answer_refuse(x, reason, NULL);
 }
 
+static void client_stopped_reading(struct exchange *x)
+{
+    if (x->client) /* what waits for it is not waited for any longer */
+        http_server_abandon(x->client);
+    exchange_end(x, TAP_END_CLIENT_GONE, TAP_REASON_NONE);
+}
+
 static void deadline_on_timer(struct timer *t)
 {
     struct exchange *x = CONTAINER_OF(t, struct exchange, timer);
@@ -100,7 +107,7 @@ static void deadline_on_timer(struct timer *t)
     else if (x->status == 0)
         answer_refuse(x, reason, "the upstream did not answer in time");
     else if (reason == TAP_REASON_NONE)
-        exchange_end(x, TAP_END_CLIENT_GONE, TAP_REASON_NONE); /* it stopped reading */
+        client_stopped_reading(x);
     else
         exchange_end(x, TAP_END_TIMEOUT, reason);
 }

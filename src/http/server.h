@@ -129,6 +129,10 @@ int http_server_body(struct http_server_conn *c, const struct span *parts, int n
  * end (with a reset where closing is the regular end), so that the client sees the cut. */
 void http_server_end(struct http_server_conn *c);
 
+/* The client does not take the answer: http_server_end closes with a reset, and waits for nothing.
+ */
+void http_server_abandon(struct http_server_conn *c);
+
 /* A complete small answer in one call; ends the request. */
 void http_server_reply(struct http_server_conn *c, int status, struct span content_type,
                        struct span body);

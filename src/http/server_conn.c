@@ -95,6 +95,11 @@ void server_conn_gone(struct http_server_conn *c, int error, struct stamp at)
     server_conn_close(c, false);
 }
 
+void http_server_abandon(struct http_server_conn *c)
+{
+    c->_is_broken = true;
+}
+
 void http_server_end(struct http_server_conn *c)
 {
     bool is_whole = c->_is_answered && !http_writer_is_open(&c->_out);
