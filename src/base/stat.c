@@ -24,8 +24,14 @@
     [id_] = {.name = "inferometer_" name_, .labels = (labels_), .help = (help_), .type = STAT_GAUGE}
 
 /* One help text per family: the exposition format allows only one. */
-#define HELP_CONNS      "Open connections, by side."
-#define HELP_BYTES      "Bytes received and sent on sockets, by side and direction."
+#define HELP_CONNS "Open connections, by side."
+#define HELP_BYTES "Bytes received and sent on sockets, by side and direction."
+#define HELP_REFUSED                                                                               \
+    "Client connections closed at once, by cause: over the connection limit, no free descriptor, " \
+    "no memory."
+#define HELP_BAD                                                                                   \
+    "Requests refused for what they are, by cause: no valid HTTP/1.1 (400), a head over its "      \
+    "limits (431), a head or body that came too slowly (408)."
 #define HELP_UNOBSERVED "Exchanges passed on but not measured to their end, by reason."
 #define HELP_DROPS      "Data lost or folded into a coarser series, by cause."
 
@@ -35,8 +41,11 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
     GAUGE(STAT_CONNS_UPSTREAM_IDLE, "upstream_connections_idle", "",
           "Open upstream connections that wait in a pool for the next request."),
     COUNTER(STAT_CONNS_ACCEPTED, "connections_accepted_total", "", "Client connections accepted."),
-    COUNTER(STAT_CONNS_REFUSED, "connections_refused_total", "",
-            "Client connections closed at once because the connection limit was reached."),
+    COUNTER(STAT_CONNS_REFUSED_LIMIT, "connections_refused_total", "cause=\"limit\"", HELP_REFUSED),
+    COUNTER(STAT_CONNS_REFUSED_DESCRIPTORS, "connections_refused_total", "cause=\"descriptors\"",
+            HELP_REFUSED),
+    COUNTER(STAT_CONNS_REFUSED_NO_MEMORY, "connections_refused_total", "cause=\"no_memory\"",
+            HELP_REFUSED),
     COUNTER(STAT_ACCEPT_ERRORS, "accept_errors_total", "",
             "Failed attempts to accept a connection, for example without a free descriptor."),
     GAUGE(STAT_EXCHANGES_OPEN, "exchanges_open", "",
@@ -53,8 +62,9 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Times that reading from one side paused because the other side was slower."),
     COUNTER(STAT_KEY_CHECKS, "key_checks_total", "",
             "Gateway keys that clients showed and that were looked up, known or not."),
-    COUNTER(STAT_HTTP_BAD_REQUESTS, "bad_requests_total", "",
-            "Requests refused because they were not valid HTTP/1.1."),
+    COUNTER(STAT_HTTP_BAD_MALFORMED, "bad_requests_total", "cause=\"malformed\"", HELP_BAD),
+    COUNTER(STAT_HTTP_BAD_TOO_LARGE, "bad_requests_total", "cause=\"head_too_large\"", HELP_BAD),
+    COUNTER(STAT_HTTP_BAD_TOO_SLOW, "bad_requests_total", "cause=\"too_slow\"", HELP_BAD),
     COUNTER(STAT_TLS_HANDSHAKE_FAILURES, "tls_handshake_failures_total", "",
             "Client connections that ended before their TLS handshake was done."),
     COUNTER(STAT_STALE_RETRIES, "stale_retries_total", "",

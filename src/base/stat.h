@@ -27,7 +27,9 @@ enum stat_id {
     STAT_CONNS_UPSTREAM_OPEN, /* gauge */
     STAT_CONNS_UPSTREAM_IDLE, /* gauge */
     STAT_CONNS_ACCEPTED,
-    STAT_CONNS_REFUSED, /* over the connection limit */
+    STAT_CONNS_REFUSED_LIMIT, /* over the connection limit */
+    STAT_CONNS_REFUSED_DESCRIPTORS,
+    STAT_CONNS_REFUSED_NO_MEMORY,
     STAT_ACCEPT_ERRORS,
     STAT_EXCHANGES_OPEN,  /* gauge */
     STAT_STREAMS_STALLED, /* gauge */
@@ -37,7 +39,9 @@ enum stat_id {
     STAT_BYTES_UPSTREAM_OUT,
     STAT_READS_PAUSED,
     STAT_KEY_CHECKS, /* each one hash */
-    STAT_HTTP_BAD_REQUESTS,
+    STAT_HTTP_BAD_MALFORMED,     /* 400 */
+    STAT_HTTP_BAD_TOO_LARGE,     /* 431 */
+    STAT_HTTP_BAD_TOO_SLOW,      /* 408 */
     STAT_TLS_HANDSHAKE_FAILURES, /* of clients */
     STAT_STALE_RETRIES,
     STAT_RETRIES,

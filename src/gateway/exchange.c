@@ -169,6 +169,7 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
                               .is_pipelined = info->is_pipelined};
 
     if (!x) {
+        stat_inc(STAT_CONNS_REFUSED_NO_MEMORY);
         http_server_end(c);
         return;
     }

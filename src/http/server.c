@@ -63,8 +63,10 @@ static void server_on_accept(struct listener *l, int fd)
     const struct server_listener *from = CONTAINER_OF(l, struct server_listener, listener);
     struct http_server *s = from->server;
 
-    if (s->n_conns >= s->config.max_conns || server_conn_new(s, fd, from->tls) < 0) {
-        server_conn_count(s, STAT_CONNS_REFUSED, 1);
+    bool is_over = s->n_conns >= s->config.max_conns;
+
+    if (is_over || server_conn_new(s, fd, from->tls) < 0) {
+        server_conn_count(s, is_over ? STAT_CONNS_REFUSED_LIMIT : STAT_CONNS_REFUSED_NO_MEMORY, 1);
         close(fd);
     }
 }
@@ -79,6 +81,7 @@ int http_server_listen(struct http_server *s, int fd, struct tls_context *tls)
     r = listener_start(&l->listener, s->loop, fd, server_on_accept);
     if (r < 0)
         return r;
+    l->listener.serves_last = s->config.is_internal;
     l->server = s;
     l->tls = tls ? tls_context_ref(tls) : NULL;
     s->n_listeners++;

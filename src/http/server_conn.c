@@ -86,7 +86,8 @@ void server_conn_gone(struct http_server_conn *c, int error, struct stamp at)
         c->request = NULL;
     }
     if (status != 0 && !c->_is_answered) {
-        server_conn_count(c->server, STAT_HTTP_BAD_REQUESTS, 1);
+        server_conn_count(c->server,
+                          status == 408 ? STAT_HTTP_BAD_TOO_SLOW : STAT_HTTP_BAD_MALFORMED, 1);
         server_answer_refuse(c, status,
                              status == 408 ? "request body came too slowly"
                                            : "malformed chunked request body");
@@ -244,7 +245,7 @@ static void conn_on_timer(struct timer *t)
         server_conn_close(c, false);
         break;
     case CONN_TIMER_HEAD:
-        server_conn_count(c->server, STAT_HTTP_BAD_REQUESTS, 1);
+        server_conn_count(c->server, STAT_HTTP_BAD_TOO_SLOW, 1);
         if (c->server->ops->on_bad)
             c->server->ops->on_bad(c->server, 408, "request head came too slowly", c->_first);
         server_answer_refuse(c, 408, "request head came too slowly");

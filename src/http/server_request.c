@@ -25,10 +25,11 @@ static void request_bad(struct http_server_conn *c, enum message_status status)
                                                     : http1_error_text(c->_in.error);
 
     if (status == MESSAGE_NO_MEMORY) {
+        server_conn_count(s, STAT_CONNS_REFUSED_NO_MEMORY, 1);
         server_conn_close(c, false);
         return;
     }
-    server_conn_count(c->server, STAT_HTTP_BAD_REQUESTS, 1);
+    server_conn_count(s, is_large ? STAT_HTTP_BAD_TOO_LARGE : STAT_HTTP_BAD_MALFORMED, 1);
     if (s->ops->on_bad)
         s->ops->on_bad(s, code, why, c->_first);
     server_answer_refuse(c, code, why);

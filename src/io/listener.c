@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -144,38 +145,83 @@ static bool is_out_of_descriptors(int e)
     return e == EMFILE || e == ENFILE || e == ENOBUFS || e == ENOMEM;
 }
 
+static void spare_close(struct listener *l)
+{
+    if (l->_spare >= 0)
+        close(l->_spare);
+    l->_spare = -1;
+}
+
+static void spare_open(struct listener *l)
+{
+    if (l->_spare < 0)
+        l->_spare = eventfd(0, EFD_CLOEXEC);
+}
+
+static int accept_one(const struct listener *l)
+{
+    return accept4(l->_watch.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+/* No descriptor is free but the spare one. False: that did not help either. */
+static bool accept_with_spare(struct listener *l)
+{
+    int fd;
+
+    if (l->_spare < 0)
+        return false;
+    spare_close(l);
+    fd = accept_one(l);
+    if (fd >= 0 && l->serves_last) {
+        l->on_accept(l, fd);
+        return true;
+    }
+    if (fd >= 0) {
+        stat_inc(STAT_CONNS_REFUSED_DESCRIPTORS);
+        close(fd);
+    }
+    spare_open(l);
+    return fd >= 0;
+}
+
+/* The socket stays readable: stop looking for a moment instead of spinning. */
+static void listener_pause(struct listener *l)
+{
+    loop_unwatch(l->_loop, &l->_watch);
+    loop_timer_start(l->_loop, &l->_pause, ACCEPT_PAUSE_NS);
+}
+
 static void listener_on_ready(struct watch *w, uint32_t events)
 {
     struct listener *l = CONTAINER_OF(w, struct listener, _watch);
+    bool must_pause = false;
 
     (void)events;
-    for (int i = 0; i < ACCEPTS_PER_WAKE; i++) {
-        int fd = accept4(w->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    for (int i = 0; i < ACCEPTS_PER_WAKE && w->fd >= 0; i++) { /* the handler may stop it */
+        int fd = accept_one(l);
 
         if (fd >= 0) {
             l->on_accept(l, fd);
-            if (w->fd < 0)
-                return; /* stopped by the handler */
             continue;
         }
         if (errno == EINTR || errno == ECONNABORTED)
             continue;
         if (errno == EAGAIN)
-            return;
+            break;
+        must_pause = is_out_of_descriptors(errno);
         stat_inc(STAT_ACCEPT_ERRORS);
-        if (is_out_of_descriptors(errno)) {
-            /* The socket stays readable: stop looking for a moment instead of spinning. */
-            loop_unwatch(l->_loop, w);
-            loop_timer_start(l->_loop, &l->_pause, ACCEPT_PAUSE_NS);
-        }
-        return;
+        if (!must_pause || !accept_with_spare(l))
+            break;
     }
+    if (must_pause && w->fd >= 0)
+        listener_pause(l);
 }
 
 static void listener_on_pause_over(struct timer *t)
 {
     struct listener *l = CONTAINER_OF(t, struct listener, _pause);
 
+    spare_open(l);
     if (loop_watch(l->_loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE) < 0)
         loop_timer_start(l->_loop, t, ACCEPT_PAUSE_NS);
 }
@@ -183,11 +229,18 @@ static void listener_on_pause_over(struct timer *t)
 int listener_start(struct listener *l, struct loop *loop, int fd,
                    void (*on_accept)(struct listener *l, int fd))
 {
+    int r;
+
     *l = (struct listener){._loop = loop, .on_accept = on_accept};
     l->_watch.fd = fd;
     l->_watch.on_ready = listener_on_ready;
     timer_init(&l->_pause, listener_on_pause_over);
-    return loop_watch(loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE);
+    l->_spare = -1;
+    spare_open(l);
+    r = loop_watch(loop, &l->_watch, EPOLLIN | EPOLLEXCLUSIVE);
+    if (r < 0)
+        spare_close(l);
+    return r;
 }
 
 void listener_look(struct listener *l)
@@ -206,5 +259,6 @@ void listener_stop(struct listener *l)
         return;
     loop_timer_stop(l->_loop, &l->_pause);
     loop_unwatch(l->_loop, &l->_watch);
+    spare_close(l);
     l->_watch.fd = -1;
 }

@@ -21,6 +21,8 @@ struct listener {
     struct watch _watch;
     struct timer _pause; /* after running out of descriptors */
     struct loop *_loop;
+    int _spare;       /* a descriptor to give up when no other is free; -1: gone */
+    bool serves_last; /* may be set at any time */
     void (*on_accept)(struct listener *l, int fd); /* takes over fd: non-blocking, close-on-exec */
 };
 
@@ -41,7 +43,12 @@ void listener_close(int fd);
  * nobody uses the number any more. */
 void listener_refuse(int fd);
 
-/* Watches a listening fd, possibly shared by several loops (EPOLLEXCLUSIVE). fd stays the caller's.
+/*
+ * Watches a listening fd, possibly shared by several loops (EPOLLEXCLUSIVE). fd stays the caller's.
+ *
+ * When descriptors run out, a few of the clients that wait are closed at once and counted, and then
+ * accepting pauses for a moment. With serves_last one of them is accepted instead, in place of a
+ * descriptor that was kept for it: for the listener that tells an operator what is wrong.
  */
 int listener_start(struct listener *l, struct loop *loop, int fd,
                    void (*on_accept)(struct listener *l, int fd)) WARN_UNUSED;

@@ -867,11 +867,11 @@ static void test_max_conns(void **state)
     enum { N = 20 };
     struct peer peers[N];
     int n_gone = 0;
-    int64_t n_refused = stat_sum(STAT_CONNS_REFUSED);
+    int64_t n_refused = stat_sum(STAT_CONNS_REFUSED_LIMIT);
     (void)state;
     for (int i = 0; i < N; i++)
         peer_connect(&peers[i], port);
-    PUMP(loop, (void)0, stat_sum(STAT_CONNS_REFUSED) - n_refused == N - 16);
+    PUMP(loop, (void)0, stat_sum(STAT_CONNS_REFUSED_LIMIT) - n_refused == N - 16);
     assert_int_equal(http_server_n_conns(server), 16);
     for (int i = 0; i < N; i++) {
         peer_read(&peers[i]);

@@ -111,6 +111,92 @@ static void test_out_of_descriptors(void **state)
     listener_close(fd);
 }
 
+/* No descriptor is free from here on, until limit is set again. */
+static void descriptors_use_up(struct rlimit *limit)
+{
+    struct rlimit none;
+    int next = dup(0);
+
+    assert_true(next >= 0);
+    close(next);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, limit), 0);
+    none = (struct rlimit){.rlim_cur = (rlim_t)next, .rlim_max = limit->rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+}
+
+/* Clients are told that there is no room for them, by and by; later ones are served again. */
+static void test_refused_without_descriptors(void **state)
+{
+    enum { N = 20 };
+    struct listener l;
+    struct peer clients[N];
+    struct rlimit limit;
+    uint16_t at;
+    int fd = listener_fd(&at);
+    int n_gone = 0, n_turns = 0;
+    int64_t n_refused = stat_sum(STAT_CONNS_REFUSED_DESCRIPTORS);
+    (void)state;
+    if (getenv("UNDER_VALGRIND"))
+        skip();
+    stops_on_accept = false;
+    assert_int_equal(listener_start(&l, loop, fd, on_accept), 0);
+    for (int i = 0; i < N; i++)
+        peer_connect(&clients[i], at);
+    descriptors_use_up(&limit);
+    while (n_gone < N && n_turns++ < 1000) {
+        loop_turn(loop, 10 * NS_PER_MS);
+        n_gone = 0;
+        for (int i = 0; i < N; i++) {
+            peer_read(&clients[i]);
+            n_gone += peer_is_gone(&clients[i]);
+        }
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    assert_int_equal(n_gone, N);
+    assert_true(n_turns > 10 && n_turns < 200); /* it pauses between, and does not spin */
+    assert_int_equal(n_accepted, 0);
+    assert_int_equal(stat_sum(STAT_CONNS_REFUSED_DESCRIPTORS) - n_refused, N);
+    for (int i = 0; i < N; i++)
+        peer_done(&clients[i]);
+    peer_connect(&clients[0], at);
+    PUMP(loop, (void)0, n_accepted == 1);
+    peer_done(&clients[0]);
+    accepted_close();
+    listener_stop(&l);
+    listener_close(fd);
+}
+
+/* One at a time is let in by a listener that has to answer even then. */
+static void test_serves_last(void **state)
+{
+    struct listener l;
+    struct peer clients[2];
+    struct rlimit limit;
+    uint16_t at;
+    int fd = listener_fd(&at);
+    (void)state;
+    if (getenv("UNDER_VALGRIND"))
+        skip();
+    stops_on_accept = false;
+    assert_int_equal(listener_start(&l, loop, fd, on_accept), 0);
+    l.serves_last = true;
+    for (int i = 0; i < 2; i++)
+        peer_connect(&clients[i], at);
+    descriptors_use_up(&limit);
+    for (int i = 0; i < 2; i++) { /* the second one when the first one's is free again */
+        PUMP(loop, (void)0, n_accepted == 1);
+        TURNS(loop, (void)0, 10);
+        assert_int_equal(n_accepted, 1);
+        accepted_close();
+    }
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    for (int i = 0; i < 2; i++)
+        peer_done(&clients[i]);
+    listener_stop(&l);
+    accepted_close();
+    listener_close(fd);
+}
+
 /* --- Unix sockets --- */
 
 static char dir[64], path[96];
@@ -243,8 +329,14 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(test_accept),           CASE(test_out_of_descriptors),   CASE(test_unix),
-        CASE(test_unix_left_behind), CASE(test_unix_file_in_the_way), CASE(test_unix_refuse),
+        CASE(test_accept),
+        CASE(test_out_of_descriptors),
+        CASE(test_refused_without_descriptors),
+        CASE(test_serves_last),
+        CASE(test_unix),
+        CASE(test_unix_left_behind),
+        CASE(test_unix_file_in_the_way),
+        CASE(test_unix_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
