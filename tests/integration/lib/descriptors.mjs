@@ -17,7 +17,11 @@ export function descriptors(pid) {
   return found;
 }
 
-export const nDescriptors = (pid) => readdirSync(`/proc/${pid}/fd`).length;
+/** The number that the next one would get. */
+export function lowestFree(pid) {
+  const used = new Set(readdirSync(`/proc/${pid}/fd`));
+  for (let n = 0; ; n++) if (!used.has(String(n))) return n;
+}
 
 /** Bytes of memory in RAM. */
 export const residentBytes = (pid) =>
