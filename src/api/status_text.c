@@ -53,13 +53,27 @@ int status_text_line(struct span label, size_t width, struct span text, struct b
     return r == 0 ? buf_append(out, SPAN("\n")) : r;
 }
 
+/* a, sign and b in dst; empty when they do not fit. */
+static struct span joined(struct span a, struct span sign, struct span b, char *dst, size_t cap)
+{
+    const struct span all[] = {a, sign, b};
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+        if (all[i].n >= cap - n)
+            return span_of(dst, 0);
+        (void)span_copy(all[i], dst + n, cap - n);
+        n += all[i].n;
+    }
+    return span_of(dst, n);
+}
+
 /* The value for people, in dst where it has to be copied. */
 static struct span shown(const struct text *t, struct span key, const struct json_value *v,
                          char *dst)
 {
     char both[KEY_MAX];
-    struct span text = v->raw, word;
-    int n;
+    struct span text = v->raw, pair, word;
 
     if (v->type == JSON_NULL)
         return language_word(t->language, SPAN("none"));
@@ -67,11 +81,9 @@ static struct span shown(const struct text *t, struct span key, const struct jso
         return language_word(t->language, v->raw);
     if (v->has_escape)
         text = span_of(dst, json_unescape(v->raw, dst, VALUE_MAX));
-    n = snprintf(both, sizeof(both), "%.*s=%.*s", SPAN_ARG(key), SPAN_ARG(text));
-    if (n < 0 || (size_t)n >= sizeof(both))
-        return text;
-    word = language_word(t->language, span_of(both, (size_t)n));
-    return word.p == both ? text : word;
+    pair = joined(key, SPAN("="), text, both, sizeof(both));
+    word = language_word(t->language, pair);
+    return pair.n == 0 || word.p == both ? text : word;
 }
 
 /* "label: value, label: value" of the open object; its first value goes to ret_first. */
@@ -144,8 +156,7 @@ static void object_lines(struct text *t, size_t depth)
 
     while (json_key(&t->json, &key) && json_next(&t->json, &v) && t->error == 0) {
         struct span word = language_word(t->language, key);
-        int n = snprintf(label, sizeof(label), "%.*s%.*s", SPAN_ARG(indent), SPAN_ARG(word));
-        struct span line = span_of(label, n < 0 ? 0 : (size_t)n);
+        struct span line = joined(indent, SPAN(""), word, label, sizeof(label));
         bool is_nested = v.type == JSON_OBJECT || v.type == JSON_ARRAY;
         struct span value = is_nested ? SPAN("") : shown(t, key, &v, copy);
 

@@ -5,7 +5,8 @@
 
 #include "base/stat.h"
 
-_Static_assert(TAP_LABELS_MAX == FAMILY_BUSINESS_MAX, "metrics reads as many as observe keeps");
+_Static_assert((int)TAP_LABELS_MAX == (int)FAMILY_BUSINESS_MAX,
+               "metrics reads as many as observe keeps");
 
 static struct live_labels labels_of(const struct sink_labels *l)
 {
