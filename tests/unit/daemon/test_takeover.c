@@ -55,10 +55,10 @@ static void *fake_main(void *arg)
     if (f->n_fds > 0) {
         m.msg_control = control.bytes;
         m.msg_controllen = CMSG_SPACE(f->n_fds * sizeof(int));
-        CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
-        CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
-        CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(f->n_fds * sizeof(int));
-        memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), f->fds, f->n_fds * sizeof(int));
+        control.align.cmsg_level = SOL_SOCKET;
+        control.align.cmsg_type = SCM_RIGHTS;
+        control.align.cmsg_len = CMSG_LEN(f->n_fds * sizeof(int));
+        memcpy(CMSG_DATA(&control.align), f->fds, f->n_fds * sizeof(int));
     }
     if (f->text && sendmsg(fd, &m, MSG_NOSIGNAL) >= 0)
         (void)recv(fd, f->answer, sizeof(f->answer) - 1, 0);
