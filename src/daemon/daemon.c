@@ -19,12 +19,11 @@
 #include "daemon/admin.h"
 #include "daemon/control.h"
 #include "daemon/discovery.h"
-#include "daemon/handover.h"
 #include "daemon/keywatch.h"
 #include "daemon/listeners.h"
 #include "daemon/overview.h"
 #include "daemon/routing.h"
-#include "daemon/takeover.h"
+#include "daemon/succession.h"
 #include "daemon/upstreams.h"
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
@@ -63,9 +62,7 @@ struct daemon {
     struct admin *admin;
     struct control control;
     struct overview overview;
-    struct handover *handover; /* NULL: none is configured */
-    struct takeover takeover;
-    uint32_t taken;            /* bit i: socket i of the former process is listened on */
+    struct succession succession;
     atomic_size_t n_accepting; /* workers that still do */
     atomic_bool is_draining;
 };
@@ -204,7 +201,7 @@ static void handed_over(void *arg)
 
     if (d->control.successor != 0)
         admin_hand_over(d->admin);
-    handover_finish(d->handover);
+    succession_finish(&d->succession);
 }
 
 static void on_worker_stopped(void *arg)
@@ -430,36 +427,22 @@ static int discovery_open(struct daemon *d, struct err *reterr)
 
 /* --- the whole --- */
 
-/* Sockets of the process that runs, if one does. Without them it goes on: they may be free. */
-static void sockets_take(struct daemon *d, struct inherited *in)
-{
-    int r = d->config->handover[0] ? takeover_begin(&d->takeover, d->config->handover, in) : 0;
-
-    if (r < 0)
-        LOG_WARN("no listening sockets from the process at \"%s\": %s", d->config->handover,
-                 err_str(r));
-}
-
 static int sockets_open(struct daemon *d, struct err *reterr)
 {
     struct inherited in = {0};
     int r = activation_take(d->config, &in, reterr);
-    size_t n_activated = in.n;
 
     if (r == 0) {
-        sockets_take(d, &in);
+        succession_ask(&d->succession, d->config->handover, &in);
         r = listeners_open(&d->listeners, d->config, &in, reterr);
+        succession_note(&d->succession, &in);
     }
-    for (size_t i = n_activated; i < in.n; i++)
-        d->taken |= (uint32_t)(in.items[i].fd < 0) << (i - n_activated);
     inherited_done(&in);
     for (size_t i = 0; i < d->listeners.n; i++)
         if (!span_starts_with(span_cstr(d->listeners.texts[i]), SPAN("unix:")))
             d->listen_tls[i] = d->tls;
     return r;
 }
-
-/* --- before and after this process --- */
 
 /* The former process accepts no more, so all that waits is for us; on the admin thread. */
 static void on_former_over(void *arg)
@@ -470,50 +453,6 @@ static void on_former_over(void *arg)
         if (worker_post_look(d->workers[i]) < 0)
             LOG_WARN("worker %zu could not be told to look for connections", i);
     admin_look(d->admin);
-}
-
-/* On the admin thread. */
-static void on_taken(void *arg, pid_t pid, uint32_t taken)
-{
-    struct daemon *d = arg;
-
-    (void)taken;
-    d->control.successor = pid;
-    control_wake(&d->control);
-}
-
-static int handover_begin(struct daemon *d, struct err *reterr)
-{
-    struct loop *l = admin_loop(d->admin);
-    struct handover_config config = {
-        .path = d->config->handover, .listeners = &d->listeners, .on_taken = on_taken, .arg = d};
-
-    return config.path[0] ? handover_open(l, &config, &d->handover, reterr) : 0;
-}
-
-static void watch_former(void *arg)
-{
-    struct daemon *d = arg;
-
-    if (takeover_is_open(&d->takeover) &&
-        takeover_watch(&d->takeover, admin_loop(d->admin), on_former_over, d) < 0)
-        LOG_WARN("the end of the former process will not be seen: out of memory");
-}
-
-/* This process serves: the former one may stop, so nothing here is a reason to fail any more. */
-static void handover_end(struct daemon *d)
-{
-    struct err err;
-
-    if (d->handover && handover_publish(d->handover, &err) < 0)
-        LOG_WARN("%s; the next process will not get the listening sockets", err.text);
-    if (!takeover_is_open(&d->takeover))
-        return;
-    LOG_INFO("taking over from the former process");
-    takeover_ready(&d->takeover, d->taken);
-    listeners_own(&d->listeners, UINT32_MAX);
-    if (loop_post(admin_loop(d->admin), watch_former, d) < 0)
-        LOG_WARN("the end of the former process will not be seen: out of memory");
 }
 
 /* From here on connections are accepted: what could fail has been done before. */
@@ -535,7 +474,7 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
         return err_set(reterr, -ENOMEM, "out of memory");
     (void)pthread_mutex_init(&d->lock, NULL);
     d->config = config_ref(config);
-    takeover_init(&d->takeover);
+    succession_init(&d->succession, &d->listeners, &d->control);
     overview_init(&d->overview);
     r = control_init(&d->control);
     if (r < 0)
@@ -553,14 +492,14 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
     if (r == 0)
         r = admin_open(d, reterr);
     if (r == 0)
-        r = handover_begin(d, reterr);
+        r = succession_open(&d->succession, admin_loop(d->admin), d->config->handover, reterr);
     if (r == 0)
         r = threads_start(d, reterr);
     if (r < 0) {
         daemon_stop(d);
         return r;
     }
-    handover_end(d);
+    succession_serve(&d->succession, on_former_over, d);
     *ret = d;
     return 0;
 }
@@ -578,8 +517,7 @@ struct daemon *daemon_stop(struct daemon *d)
     for (size_t i = 0; i < d->n_workers; i++)
         worker_free(d->workers[i]);
     mem_free(d->workers);
-    d->handover = handover_free(d->handover);
-    takeover_done(&d->takeover);
+    succession_done(&d->succession);
     admin_free(d->admin);
     jsonlog_free(d->log);
     recent_free(d->recent);

@@ -75,6 +75,33 @@ static void test_accept(void **state)
     listener_close(fd);
 }
 
+/* Connections that it was not told of: somebody else was, and is gone. */
+static void test_look(void **state)
+{
+    struct listener l;
+    struct peer p;
+    uint16_t at;
+    int fd = listener_fd(&at);
+    (void)state;
+    stops_on_accept = false;
+    assert_int_equal(listener_start(&l, loop, fd, on_accept), 0);
+    loop_unwatch(loop, &l._watch);
+    peer_connect(&p, at);
+    TURNS(loop, (void)0, 5);
+    assert_int_equal(n_accepted, 0);
+    listener_look(&l);
+    PUMP(loop, (void)0, n_accepted == 1);
+    listener_look(&l); /* as often as you like */
+    TURNS(loop, (void)0, 5);
+    assert_int_equal(n_accepted, 1);
+    listener_stop(&l);
+    listener_look(&l); /* not any more */
+    TURNS(loop, (void)0, 5);
+    accepted_close();
+    peer_done(&p);
+    listener_close(fd);
+}
+
 /* Without descriptors it neither spins nor loses the listener. */
 static void test_out_of_descriptors(void **state)
 {
@@ -330,6 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(test_accept),
+        CASE(test_look),
         CASE(test_out_of_descriptors),
         CASE(test_refused_without_descriptors),
         CASE(test_serves_last),
