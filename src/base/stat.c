@@ -87,6 +87,8 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Steps of the wall clock noticed while mapping receive stamps."),
     COUNTER(STAT_STAMP_ORDER_VIOLATIONS, "stamp_order_violations_total", "",
             "Exchanges whose stamps were not in order and were clamped."),
+    COUNTER(STAT_BACKLOG_NEGATIVE, "backlog_negative_total", "",
+            "Requests whose X-Enqueue-Time is later than their arrival: clocks differ."),
     COUNTER(STAT_UNOBSERVED_TOO_LARGE, "unobserved_total", "reason=\"too_large\"", HELP_UNOBSERVED),
     COUNTER(STAT_UNOBSERVED_CODED, "unobserved_total", "reason=\"content_coded\"", HELP_UNOBSERVED),
     COUNTER(STAT_UNOBSERVED_NO_MEMORY, "unobserved_total", "reason=\"no_memory\"", HELP_UNOBSERVED),

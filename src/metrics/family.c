@@ -196,6 +196,15 @@ int family_cached_band(int64_t prompt_tokens, int64_t cached_tokens)
 #define AT_LOOK "once a second"
 
 const struct family family_table[METRIC_COUNT_] = {
+    [METRIC_BACKLOG] =
+        {
+            .name = "llm_backlog_seconds",
+            .help = "Time a request waited in a queue in front of the gateway, as its "
+                    "X-Enqueue-Time tells; needs synchronised clocks.",
+            .scope = SCOPE_REQUEST,
+            .recorded = AT_END,
+            LATENCY,
+        },
     [METRIC_QUEUE] =
         {
             .name = "llm_queue_seconds",

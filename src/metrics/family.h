@@ -18,6 +18,7 @@
 #include "metrics/hist.h"
 
 enum metric {
+    METRIC_BACKLOG,
     METRIC_QUEUE,
     METRIC_TTFT,
     METRIC_TTFA,

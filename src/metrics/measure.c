@@ -207,6 +207,8 @@ static void record_result(struct metrics_series_set *set, const struct record *r
               1); /* the last; those before it were counted when it began */
     if (r->e2e_ns >= 0)
         record_exemplar(set, METRIC_E2E, (int)r->outcome, r->e2e_ns, r->request_id);
+    if (r->backlog_ns >= 0)
+        record(set, METRIC_BACKLOG, 0, r->backlog_ns);
     if (r->upstream_ttft_ns >= 0)
         record(set, METRIC_UPSTREAM_TTFT, 0, r->upstream_ttft_ns);
     if (r->stage_ns[STAGE_CONNECT] >= 0)

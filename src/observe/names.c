@@ -6,6 +6,7 @@
  */
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/timestamp.h"
 #include "observe/exchange.h"
 
 static bool is_lower_hex(struct span s)
@@ -63,6 +64,19 @@ static bool is_request_id(struct span s)
     return true;
 }
 
+/* By wall clocks: ours and that of whoever put the request into its queue. */
+static void take_backlog(struct record *r, struct span value)
+{
+    wall_t enqueued;
+    if (value.n == 0 || timestamp_parse(value, &enqueued) < 0 || r->started_at.us == 0)
+        return;
+    int64_t us = r->started_at.us - enqueued.us;
+    if (us < 0)
+        stat_inc(STAT_BACKLOG_NEGATIVE);
+    else
+        r->backlog_ns = us * NS_PER_US;
+}
+
 void names_from_head(struct record *r, const struct http1_head *head)
 {
     struct span id = http1_field_value(head, SPAN("x-request-id"));
@@ -70,6 +84,7 @@ void names_from_head(struct record *r, const struct http1_head *head)
         (void)span_copy(id, r->client_request_id, sizeof(r->client_request_id));
     struct span trace = trace_id_of(http1_field_value(head, SPAN("traceparent")));
     (void)span_copy(trace, r->trace_id, sizeof(r->trace_id));
+    take_backlog(r, http1_field_value(head, SPAN("X-Enqueue-Time")));
     (void)span_copy(head->method, r->method, sizeof(r->method));
     if (head->minor == 0)
         r->flags |= RECORD_HTTP_1_0;

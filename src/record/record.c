@@ -143,6 +143,7 @@ void record_init(struct record *r)
     r->dialect = "";
     r->connect_dns_ns = r->connect_tcp_ns = r->connect_tls_ns = -1;
     r->timeline_from_ns = -1;
+    r->backlog_ns = -1;
     r->prompt_tokens = r->completion_tokens = r->cached_tokens = -1;
     r->cache_write_tokens = r->reasoning_tokens = r->max_tokens = -1;
     r->raw_prompt_tokens = r->raw_completion_tokens = r->raw_cached_tokens = RECORD_UNTOLD;

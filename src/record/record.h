@@ -180,6 +180,7 @@ struct record {
     int64_t stage_ns[STAGE_COUNT_];
     int64_t queue_ns, ttfb_ns, ttfe_ns, ttft_ns, ttfa_ns, upstream_ttft_ns, e2e_ns, total_ns;
     int64_t overhead_request_ns;
+    int64_t backlog_ns; /* in a queue in front of the gateway, as the client tells; not derived */
     int64_t client_blocked_ns; /* 0: never blocked */
     struct timing_summary timing;
 

@@ -104,6 +104,10 @@ const struct record_field record_fields[] = {
         "t_first_token - t_sent: what the upstream is answerable for"),
     BASE("e2e_ms", "Durations", RECORD_DURATION, e2e_ns, "ms",
          "t_end_event (streams) or t_done - t_request"),
+    ROW("backlog_ms", "Durations", RECORD_DURATION, backlog_ns, "ms",
+        "In a queue in front of the gateway: from the client's X-Enqueue-Time to started_at, by "
+        "two "
+        "wall clocks"),
     ROW("queue_ms", "Durations", RECORD_DURATION, queue_ns, "ms",
         "The gateway's own queue: t_admitted - t_routed"),
     ROW("ttfb_ms", "Durations", RECORD_DURATION, ttfb_ns, "ms", "t_first_byte - t_request"),

@@ -76,6 +76,7 @@ static struct record full_record(void)
     r.n_attempts = 2; /* the first was counted when the second began */
     r.t_first_token = (mono_t){5 * NS_PER_S};
     r.queue_ns = NS_PER_MS;
+    r.backlog_ns = 2 * NS_PER_S;
     r.ttft_ns = 300 * NS_PER_MS;
     r.upstream_ttft_ns = 250 * NS_PER_MS;
     r.e2e_ns = 4 * NS_PER_S;

@@ -78,12 +78,48 @@ static void without_memory_there_are_no_labels(void **state)
     path_close(&p);
 }
 
+static void backlog_is_between_two_wall_clocks(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value; /* the request comes at 1700000000 s */
+        int64_t backlog_ns;
+        int n_negative;
+    } rows[] = {
+        {"1699999998500", 1500 * NS_PER_MS, 0},
+        {"2023-11-14T22:13:19.25Z", 750 * NS_PER_MS, 0},
+        {"1700000000000", 0, 0},
+        {"1700000000001", -1, 1},
+        {"1700000000", 1698300000 * NS_PER_S, 0}, /* seconds: a very old one */
+        {"yesterday", -1, 0},
+        {"", -1, 0},
+    };
+    struct path p;
+    path_open(&p);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct http1_head head = {
+            .method = SPAN("POST"),
+            .minor = 1,
+            .n_fields = 1,
+            .fields = {{SPAN_INIT("x-enqueue-time"), span_cstr(rows[i].value)}}};
+        int64_t n_negative = stat_sum(STAT_BACKLOG_NEGATIVE);
+        path_begin(&p, &head);
+        path_plan(&p, "openai-chat", STREAM_BODY);
+        path_end_as(&p, TAP_END_CLIENT_GONE, TAP_REASON_NONE, 1000);
+        assert_row(rows[i].value, p.seen.record.backlog_ns == rows[i].backlog_ns);
+        assert_row(rows[i].value,
+                   stat_sum(STAT_BACKLOG_NEGATIVE) - n_negative == rows[i].n_negative);
+    }
+    path_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels_reach_sink_and_record),
         cmocka_unit_test(the_last_attempt_tells_the_version),
         cmocka_unit_test(without_memory_there_are_no_labels),
+        cmocka_unit_test(backlog_is_between_two_wall_clocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
