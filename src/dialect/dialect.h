@@ -39,6 +39,7 @@ enum dialect_kind {
 enum {
     DIALECT_MODEL_MAX = 128,
     DIALECT_FINISH_MAX = 32,
+    DIALECT_FINGERPRINT_MAX = 64,
     DIALECT_ERROR_MAX = 64,
     DIALECT_CHOICES_MAX = 8
 };
@@ -133,7 +134,8 @@ struct dialect_answer {
     struct usage usage;       /* as reported */
     bool is_completion_early; /* its completion was told before the output that it should count */
     struct engine_times engine;
-    char model[DIALECT_MODEL_MAX];   /* response model, first one seen */
+    char model[DIALECT_MODEL_MAX];             /* response model, first one seen */
+    char fingerprint[DIALECT_FINGERPRINT_MAX]; /* system_fingerprint, first one seen */
     char finish[DIALECT_FINISH_MAX]; /* of choice 0, else of the first that finished; last seen */
     struct {
         int64_t index;

@@ -245,6 +245,9 @@ static void take_member(struct json *j, enum key key, struct walk *w)
     case KEY_MODEL:
         take_name(j, &s->model);
         break;
+    case KEY_SYSTEM_FINGERPRINT:
+        take_name(j, &s->fingerprint);
+        break;
     case KEY_USAGE:
         s->has_usage = take_usage(j, &s->usage, &s->engine);
         break;

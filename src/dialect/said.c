@@ -150,6 +150,8 @@ static void fold(struct dialect_answer *a, const struct said *s)
 {
     if (s->model.n > 0 && a->model[0] == '\0')
         (void)json_unescape(s->model, a->model, sizeof(a->model));
+    if (s->fingerprint.n > 0 && a->fingerprint[0] == '\0')
+        (void)json_unescape(s->fingerprint, a->fingerprint, sizeof(a->fingerprint));
     if (s->has_usage)
         usage_fold(&a->usage, &s->usage);
     if (s->has_usage && s->usage.completion != USAGE_UNTOLD)

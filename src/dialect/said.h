@@ -27,8 +27,9 @@ struct said {
     struct usage usage;
     struct engine_times engine;
     struct span model;
-    struct span error_type; /* raw; empty when only the fact is known */
-    int64_t max_index;      /* of the choices; -1: none */
+    struct span fingerprint; /* of the engine's configuration */
+    struct span error_type;  /* raw; empty when only the fact is known */
+    int64_t max_index;       /* of the choices; -1: none */
     int n_finished;
     struct {
         int64_t index;

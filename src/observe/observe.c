@@ -297,6 +297,8 @@ static void fill_names(struct tap *t)
 {
     struct record *r = &t->rec;
     (void)span_copy(span_cstr(t->answer.model), r->model_response, sizeof(r->model_response));
+    (void)span_copy(span_cstr(t->answer.fingerprint), r->engine_fingerprint,
+                    sizeof(r->engine_fingerprint));
     (void)span_copy(span_cstr(t->answer.finish), r->finish_reason, sizeof(r->finish_reason));
     if (r->upstream_status < 300 && names_is_model_mismatch(r->model_upstream, r->model_response)) {
         r->flags |= RECORD_MODEL_MISMATCH;

@@ -126,6 +126,7 @@ enum {
     RECORD_NAME_MAX = 128,
     RECORD_REASON_MAX = 64,
     RECORD_VERSION_MAX = 64,
+    RECORD_FINGERPRINT_MAX = 64,
     RECORD_LABELS_MAX = 768
 };
 
@@ -150,6 +151,7 @@ struct record {
     char model_requested[RECORD_NAME_MAX];
     char model_upstream[RECORD_NAME_MAX]; /* as sent */
     char model_response[RECORD_NAME_MAX];
+    char engine_fingerprint[RECORD_FINGERPRINT_MAX]; /* "" when not told */
     char model_version[RECORD_VERSION_MAX]; /* of what the upstream serves, "" when not told */
     /* Business labels, "name\0value\0" each, at most RECORD_LABELS_MAX bytes in all. Borrowed, as
      * is the timeline. */

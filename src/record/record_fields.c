@@ -78,6 +78,8 @@ const struct record_field record_fields[] = {
         "Version of the model or deployment, as the upstream's configuration tells"),
     ROW("model_upstream", "Identity", RECORD_STR, model_upstream, "",
         "Model as sent to the upstream"),
+    ROW("engine_fingerprint", "Identity", RECORD_STR, engine_fingerprint, "",
+        "system_fingerprint of the answer: changes with the engine's configuration"),
     ROW("model_response", "Identity", RECORD_STR, model_response, "",
         "Model that the answer names"),
 

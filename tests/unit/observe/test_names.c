@@ -113,6 +113,23 @@ static void backlog_is_between_two_wall_clocks(void **state)
     path_close(&p);
 }
 
+/* The first one that an answer tells; another attempt's answer has its own. */
+static void engines_tell_a_fingerprint(void **state)
+{
+    (void)state;
+    struct path p;
+    path_open_stream(&p, STREAM_BODY);
+    path_read(&p, EVENT("{\"system_fingerprint\":\"fp_1\",\"choices\":[]}"), 600);
+    path_read(&p, EVENT("{\"system_fingerprint\":\"fp_2\",\"choices\":[]}"), 700);
+    path_attempt(&p, 3000);
+    path_head(&p, 200, "text/event-stream", 4000);
+    path_read(&p, EVENT("{\"system_fingerprint\":null,\"choices\":[]}"), 4100);
+    path_read(&p, EVENT("{\"system_fingerprint\":\"fp_\\u0033\",\"choices\":[]}") DONE, 4200);
+    path_end(&p, 5000);
+    assert_string_equal(p.seen.record.engine_fingerprint, "fp_3");
+    path_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -120,6 +137,7 @@ int main(void)
         cmocka_unit_test(the_last_attempt_tells_the_version),
         cmocka_unit_test(without_memory_there_are_no_labels),
         cmocka_unit_test(backlog_is_between_two_wall_clocks),
+        cmocka_unit_test(engines_tell_a_fingerprint),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
