@@ -192,3 +192,21 @@ test('odd values leave the exposition whole', async (t) => {
   assert.ok(code === 0 || code === 3, `promtool: ${code}\n${stdout}${stderr}`); // 3: lint only
   assert.doesNotMatch(stderr + stdout, /error while linting|text format parsing error/i);
 });
+
+test('the time in a queue in front of the gateway, and the fingerprint of the engine', async (t) => {
+  const { gateway } = await setup(t);
+  const ask = async (enqueued) => gateway.recordOf(await gateway.chat({ stream: true },
+    { headers: { ...(enqueued && { 'x-enqueue-time': enqueued }), ...sim(FAST) } }));
+  const before = Date.now();
+  const [ms, rfc] = [await ask(String(before - 2500)), await ask(new Date(before - 7000).toISOString())];
+  const took = Date.now() - before;
+  assert.ok(ms.backlog_ms >= 2499 && ms.backlog_ms <= 2501 + took, String(ms.backlog_ms));
+  assert.ok(rfc.backlog_ms >= 6999 && rfc.backlog_ms <= 7001 + took, String(rfc.backlog_ms));
+  assert.equal(ms.engine_fingerprint, 'fp_simulated0');
+  assert.equal((await ask(String(Date.now() + 3600e3))).backlog_ms, undefined);
+  assert.equal((await ask()).backlog_ms, undefined);
+  const m = await gateway.metrics();
+  assert.equal(m.value('llm_backlog_seconds_count', { model: 'm' }), 2);
+  assert.equal(m.value('inferometer_backlog_negative_total'), 1);
+  assert.ok(m.samples.every((s) => !Object.values(s.labels).includes('fp_simulated0')));
+});
