@@ -75,10 +75,28 @@ static int key_from_file(const struct config_upstream *u, char **ret, struct err
     return r;
 }
 
+/* Anything else may be a key that was written in the wrong place: it is not repeated. */
+static bool is_variable_name(struct span s)
+{
+    for (size_t i = 0; i < s.n; i++) {
+        char c = s.p[i];
+        bool is_letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+
+        if (!is_letter && c != '_' && (i == 0 || c < '0' || c > '9'))
+            return false;
+    }
+    return s.n > 0;
+}
+
 static int key_from_env(const struct config_upstream *u, char **ret, struct err *reterr)
 {
     const char *key = getenv(u->key_env);
 
+    if (!is_variable_name(span_cstr(u->key_env))) {
+        err_set(reterr, -EINVAL, "upstream \"%s\": \"key_env\" is no name of a variable", u->name);
+        err_hint(reterr, "put the key into an environment variable, and its name here");
+        return -EINVAL;
+    }
     if (key)
         return take_key(u, span_cstr(key), "variable", u->key_env, ret, reterr);
     err_set(reterr, -EINVAL, "upstream \"%s\": there is no environment variable %s", u->name,

@@ -76,7 +76,8 @@ static int url_error(struct err *reterr, const char *url, const char *what)
 {
     struct span all = span_cstr(url);
 
-    if (span_find_char(all, '@') < all.n)
+    /* Where a user or a query begins, a password or a key may follow. */
+    if (span_find_char(all, '@') < all.n || span_find_char(all, '?') < all.n)
         err_set(reterr, -EINVAL, "the upstream's URL: %s", what);
     else
         err_set(reterr, -EINVAL, "upstream \"%s\": %s", url, what);
