@@ -230,12 +230,14 @@ static void let_go(struct exchange *x)
 static void note_result(struct exchange *x, const struct http1_head *head)
 {
     mono_t now = loop_now(x->g->d.loop);
+    mono_t until = {INT64_MAX};
     int64_t busy_ns = retry_after_ns(head);
 
+    if (busy_ns != INT64_MAX)
+        until = mono_add(now, busy_ns);
     choice_over(x, head && head->status < 500 ? BREAKER_SUCCESS : BREAKER_FAILURE);
     if (head && (head->status == 429 || head->status == 503) && busy_ns > 0)
-        breaker_busy(&x->g->d.breakers[x->chosen], now,
-                     busy_ns == INT64_MAX ? (mono_t){INT64_MAX} : mono_add(now, busy_ns));
+        breaker_busy(&x->g->d.breakers[x->chosen], now, until);
 }
 
 void choice_resume(struct exchange *x)
