@@ -115,7 +115,8 @@ static int metrics_open(struct daemon *d, struct err *reterr)
 }
 
 /* Every client needs a second descriptor for its upstream: accepting more clients than that only
- * turns their requests into 502s. */
+ * turns their requests into 502s. Workers do not get equal shares of the clients, so it is their
+ * sum that counts. */
 static void conns_limit(struct daemon *d)
 {
     size_t n_workers = (size_t)d->config->workers;
@@ -124,14 +125,14 @@ static void conns_limit(struct daemon *d)
 
     if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur == RLIM_INFINITY)
         return;
-    limit = l.rlim_cur > DESCRIPTORS_KEPT ? (l.rlim_cur - DESCRIPTORS_KEPT) / 2 / n_workers : 1;
+    limit = l.rlim_cur > DESCRIPTORS_KEPT ? (l.rlim_cur - DESCRIPTORS_KEPT) / 2 : 0;
     if (limit == 0)
         limit = 1;
-    if (d->gateway_config->max_conns <= limit)
+    if (d->gateway_config->max_conns * n_workers <= limit)
         return;
-    LOG_INFO("at most %zu connections per worker: the descriptor limit is %llu", limit,
+    LOG_INFO("at most %zu client connections: the descriptor limit is %llu", limit,
              (unsigned long long)l.rlim_cur);
-    d->gateway_config->max_conns = limit;
+    d->gateway_config->max_conns_total = limit;
 }
 
 static int keys_open(struct daemon *d, struct err *reterr)

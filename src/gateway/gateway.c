@@ -52,6 +52,7 @@ int gateway_new(const struct gateway_deps *deps, struct gateway_config *config,
                                     .idle_timeout_ns = config->client_idle_timeout_ns,
                                     .body_timeout_ns = config->client_body_timeout_ns,
                                     .max_conns = config->max_conns,
+                                    .max_conns_total = config->max_conns_total,
                                     .max_queue_bytes = QUEUE_MAX_BYTES};
     int r;
 

@@ -71,7 +71,8 @@ struct gateway_config {
     struct gateway_upstream upstreams[GATEWAY_UPSTREAMS_MAX];
     size_t request_window_bytes;
     uint64_t max_body_bytes;
-    size_t max_conns;
+    size_t max_conns;       /* of one worker */
+    size_t max_conns_total; /* of all; 0: no limit */
     size_t max_idle_upstream;
     int64_t connect_timeout_ns;
     int64_t first_byte_timeout_ns; /* request sent -> answer head */

@@ -58,12 +58,19 @@ size_t http_server_n_conns(const struct http_server *s)
     return s->n_conns;
 }
 
+/* The sum may be off by those that other threads accept in this moment. */
+static bool is_over_total(const struct http_server *s)
+{
+    return s->config.max_conns_total > 0 &&
+           stat_sum(STAT_CONNS_CLIENT_OPEN) >= (int64_t)s->config.max_conns_total;
+}
+
 static void server_on_accept(struct listener *l, int fd)
 {
     const struct server_listener *from = CONTAINER_OF(l, struct server_listener, listener);
     struct http_server *s = from->server;
 
-    bool is_over = s->n_conns >= s->config.max_conns;
+    bool is_over = s->n_conns >= s->config.max_conns || is_over_total(s);
 
     if (is_over || server_conn_new(s, fd, from->tls) < 0) {
         server_conn_count(s, is_over ? STAT_CONNS_REFUSED_LIMIT : STAT_CONNS_REFUSED_NO_MEMORY, 1);

@@ -14,7 +14,8 @@
  *            TLS handshake has the time of a head; past it, or failed: closed, counted.
  *            Malformed: 400/431 and close, counted, before the handler hears of it; on_bad (may be
  *            NULL) is told for the record.
- * Limits:    max_conns per server object; more are accepted and closed at once, counted.
+ * Limits:    max_conns per server object, max_conns_total over all servers of the process that are
+ *            not internal; more are accepted and closed at once, counted.
  * Threading: one http_server per loop; several may share a listening fd.
  */
 #ifndef HTTP_SERVER_H
@@ -49,6 +50,7 @@ struct http_server_ops {
 struct http_server_config {
     int64_t head_timeout_ns, idle_timeout_ns, body_timeout_ns;
     size_t max_conns;
+    size_t max_conns_total; /* 0: no limit */
     size_t max_queue_bytes; /* of one connection's send queue */
     /* A client that takes nothing of a queued answer for that long is gone; 0: the handler's
      * affair. */

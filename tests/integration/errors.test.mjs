@@ -245,7 +245,7 @@ test('no more connections than there are descriptors for two each', async (t) =>
     upstream, command: '/bin/bash', prefix: ['-c', 'ulimit -n 84; exec "$0" "$@"', BIN],
   });
   const atMost = (84 - 64) / 2;
-  await gateway.process.printed(new RegExp(`at most ${atMost} connections per worker`), { from: 'stderr' });
+  await gateway.process.printed(new RegExp(`at most ${atMost} client connections`), { from: 'stderr' });
   const clients = [];
   for (let i = 0; i < atMost + 3; i++) clients.push(await rawClient(t, gateway.port));
   for (const c of clients.slice(atMost)) await c.end();

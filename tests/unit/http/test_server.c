@@ -882,6 +882,36 @@ static void test_max_conns(void **state)
     wait_no_conns();
 }
 
+/* Two workers with unequal shares of the clients: it is their sum that is limited. */
+static void test_max_conns_total(void **state)
+{
+    enum { N_HERE = 9, N_THERE = 6, MAX = 10 };
+    struct peer peers[N_HERE + N_THERE];
+    struct http_server *there;
+    uint16_t port_there;
+    int fd_there = peer_listen(&port_there);
+    int64_t n_refused = stat_sum(STAT_CONNS_REFUSED_LIMIT);
+    (void)state;
+    server = http_server_free(server);
+    config.max_conns_total = MAX;
+    server_open();
+    assert_int_equal(http_server_new(loop, &ops, &config, &config, &there), 0);
+    assert_int_equal(http_server_listen(there, fd_there, NULL), 0);
+    for (int i = 0; i < N_HERE; i++)
+        peer_connect(&peers[i], port);
+    PUMP(loop, (void)0, http_server_n_conns(server) == N_HERE);
+    for (int i = N_HERE; i < N_HERE + N_THERE; i++)
+        peer_connect(&peers[i], port_there);
+    PUMP(loop, (void)0, stat_sum(STAT_CONNS_REFUSED_LIMIT) - n_refused == N_HERE + N_THERE - MAX);
+    assert_int_equal(http_server_n_conns(there), MAX - N_HERE);
+    for (int i = 0; i < N_HERE + N_THERE; i++)
+        peer_done(&peers[i]);
+    PUMP(loop, (void)0, http_server_n_conns(there) == 0);
+    http_server_free(there);
+    close(fd_there);
+    wait_no_conns();
+}
+
 /* The client does not read before it has sent everything: the refusal still reaches it. */
 static void test_lingering_close(void **state)
 {
@@ -1086,6 +1116,7 @@ int main(void)
         CASE(test_write_timeout_is_between_writes),
         CASE(test_oversize_head),
         CASE(test_max_conns),
+        CASE(test_max_conns_total),
         CASE(test_lingering_close),
         CASE(test_slow_reader),
         CASE(test_spoilt_answer),
