@@ -1,5 +1,5 @@
 # The short names of everything one does here. The build itself is CMakeLists.txt.
-.PHONY: all run test full bench soak fuzz format lint docs clean
+.PHONY: all run test full bench soak concurrency fuzz format lint docs clean
 
 all:
 	@scripts/deps build
@@ -20,8 +20,12 @@ full:
 bench: all
 	@bench/run
 
+# make soak SOAK_SECONDS=3600
 soak: all
 	@bench/soak
+
+concurrency: all
+	@bench/concurrency
 
 # make fuzz FUZZ_SECONDS=3600
 fuzz:

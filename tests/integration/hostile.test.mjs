@@ -10,7 +10,7 @@ import { cleanup } from './lib/cleanup.mjs';
 import { chatRequest, Gateway, Sim, sim } from './lib/daemon.mjs';
 import { cpuSeconds, descriptors, lowestFree, residentBytes } from './lib/descriptors.mjs';
 import { RawClient, rawClient, request } from './lib/http.mjs';
-import { BIN } from './lib/process.mjs';
+import { BIN, run } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import { textEvents } from './lib/streams.mjs';
 import test from './lib/test.mjs';
@@ -106,6 +106,22 @@ test('thousands of idle connections', async (t) => {
     + `${(cpuSeconds(pid) - cpuBefore).toFixed(2)} s of CPU`);
   assert.ok(SANITIZED || eachKib < 3, `${eachKib} KiB per idle connection`);
   clients.forEach((c) => c.close());
+  await waitQuiet(gateway);
+}, { limitMs: 60000 });
+
+test('a thousand streams at the same time', async (t) => {
+  const n = SANITIZED ? 200 : 1000;
+  const { gateway } = await setup(t, { workers: 2 });
+  const { pid } = gateway.process;
+  const before = residentBytes(pid);
+  const load = run(['load', '--url', `${gateway.url}/v1/chat/completions`, '--json', '--concurrency', String(n),
+    '--requests', String(n), '--header', 'X-Sim-Ttft-Ms: 2000', '--header', 'X-Sim-Itl-Ms: 200',
+    '--header', 'X-Sim-Tokens: 5'], { timeoutMs: 30000 });
+  await waitFor('all of them', async () => (await gateway.metrics()).value('llm_inflight_requests') === n);
+  const eachKib = (residentBytes(pid) - before) / n / KIB;
+  t.diagnostic(`${eachKib.toFixed(1)} KiB for each`);
+  assert.ok(SANITIZED || eachKib < 24, `${eachKib} KiB per stream`);
+  assert.equal((await load).code, 0);
   await waitQuiet(gateway);
 }, { limitMs: 60000 });
 
@@ -346,7 +362,7 @@ test('no free descriptor: streams go on, the operator is answered, and later all
   await waitQuiet(gateway);
 }, { limitMs: 60000, skip: noPrlimit });
 
-test('ulimit -n 64: it starts, serves one client per worker and tells the others at once', async (t) => {
+test('ulimit -n 64: it starts, serves one client and tells the others at once', async (t) => {
   const { gateway } = await setup(t, {},
     { command: '/bin/bash', prefix: ['-c', 'ulimit -n 64; exec "$0" "$@"', BIN] });
   const client = await rawClient(t, gateway.port);
