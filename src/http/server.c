@@ -65,6 +65,20 @@ static bool is_over_total(const struct http_server *s)
            stat_sum(STAT_CONNS_CLIENT_OPEN) >= (int64_t)s->config.max_conns_total;
 }
 
+/* Makes room for an operator: the oldest connection without a request goes. */
+static bool make_room(struct http_server *s)
+{
+    for (struct list *i = s->conns.next; i != &s->conns; i = i->next) {
+        struct http_server_conn *c = CONTAINER_OF(i, struct http_server_conn, _link);
+
+        if (c->_state == CONN_WAITING) {
+            server_conn_close(c, false);
+            return true;
+        }
+    }
+    return false;
+}
+
 static void server_on_accept(struct listener *l, int fd)
 {
     const struct server_listener *from = CONTAINER_OF(l, struct server_listener, listener);
@@ -72,6 +86,8 @@ static void server_on_accept(struct listener *l, int fd)
 
     bool is_over = s->n_conns >= s->config.max_conns || is_over_total(s);
 
+    if (is_over && s->config.is_internal)
+        is_over = !make_room(s);
     if (is_over || server_conn_new(s, fd, from->tls) < 0) {
         server_conn_count(s, is_over ? STAT_CONNS_REFUSED_LIMIT : STAT_CONNS_REFUSED_NO_MEMORY, 1);
         close(fd);

@@ -882,6 +882,37 @@ static void test_max_conns(void **state)
     wait_no_conns();
 }
 
+/* Whoever opens connections to the program's own pages and leaves them locks nobody out. */
+static void test_internal_makes_room(void **state)
+{
+    enum { N = 20 };
+    struct peer peers[N], late;
+    (void)state;
+    server = http_server_free(server);
+    config.is_internal = true;
+    server_open();
+    peer_connect(&peers[0], port); /* has a request, so it stays */
+    peer_send(&peers[0], "GET /wait HTTP/1.1\r\nHost: h\r\n\r\n");
+    PUMP(loop, (void)0, n_requests == 1);
+    for (int i = 1; i < N; i++) {
+        peer_connect(&peers[i], port);
+        peer_send(&peers[i], i % 2 ? "" : "GET /len");
+        TURNS(loop, (void)0, 2);
+    }
+    peer_connect(&late, port);
+    peer_send(&late, "GET /len/1 HTTP/1.1\r\nHost: h\r\n\r\n");
+    PUMP(loop, peer_read(&late), peer_has(&late, "200 OK"));
+    assert_true(http_server_n_conns(server) <= 17);
+    for (int i = 0; i < N; i++) {
+        peer_read(&peers[i]);
+        assert_int_equal(peer_is_gone(&peers[i]), i >= 1 && i <= N + 1 - 16);
+    }
+    peer_done(&late);
+    for (int i = 0; i < N; i++)
+        peer_done(&peers[i]);
+    wait_no_conns();
+}
+
 /* Two workers with unequal shares of the clients: it is their sum that is limited. */
 static void test_max_conns_total(void **state)
 {
@@ -1117,6 +1148,7 @@ int main(void)
         CASE(test_oversize_head),
         CASE(test_max_conns),
         CASE(test_max_conns_total),
+        CASE(test_internal_makes_room),
         CASE(test_lingering_close),
         CASE(test_slow_reader),
         CASE(test_spoilt_answer),
