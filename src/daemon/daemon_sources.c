@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/daemon_sources.c - what the admin listener asks, and what its thread looks at once a
+ * second.
+ */
+#include "daemon/daemon_private.h"
+
+#include "base/stat.h"
+
+/* --- what the admin listener asks (on the admin thread) --- */
+
+static bool source_is_ready(void *arg, const char **ret_why)
+{
+    struct daemon *d = arg;
+
+    *ret_why = "draining";
+    return !atomic_load_explicit(&d->is_draining, memory_order_relaxed);
+}
+
+static void source_inflight(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+
+    for (size_t i = 0; i < d->n_workers; i++)
+        worker_inflight_write(d->workers[i], w);
+}
+
+static struct overview_of overview_of(struct daemon *d)
+{
+    return (struct overview_of){.config = d->config,
+                                .listeners = &d->listeners,
+                                .upstreams = &d->upstreams,
+                                .n_workers = d->n_workers,
+                                .has_tls = d->tls != NULL,
+                                .is_draining = atomic_load(&d->is_draining)};
+}
+
+static void source_status(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+    struct overview_of of;
+
+    (void)pthread_mutex_lock(&d->lock);
+    of = overview_of(d);
+    overview_write(&d->overview, &of, w);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+static void source_upstreams(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+    struct overview_of of;
+
+    (void)pthread_mutex_lock(&d->lock);
+    of = overview_of(d);
+    overview_upstreams(&of, w);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+static uint64_t source_reload(void *arg)
+{
+    struct daemon *d = arg;
+
+    if (atomic_load_explicit(&d->is_draining, memory_order_relaxed))
+        return 0;
+    return control_ask_reload(&d->control);
+}
+
+/* --- what the admin thread does once a second --- */
+
+static void watch_upstreams(void *arg)
+{
+    struct daemon *d = arg;
+    struct observe_waiting sums[GATEWAY_UPSTREAMS_MAX] = {0};
+    struct observe_waiting one[GATEWAY_UPSTREAMS_MAX];
+
+    for (size_t i = 0; i < d->n_workers; i++) {
+        worker_waiting(d->workers[i], one, d->n_upstreams);
+        for (size_t k = 0; k < d->n_upstreams; k++)
+            watchdog_add(&sums[k], &one[k]);
+    }
+    watchdog_look(&d->watchdog, sums, clock_mono());
+    upstreams_look(&d->upstreams);
+}
+
+/* Workers that could not be told are told with the next look. */
+static void watch_keys(struct daemon *d)
+{
+    int r = 0;
+
+    (void)pthread_mutex_lock(&d->lock);
+    if (keywatch_look(&d->keys)) {
+        for (size_t i = 0; i < d->n_workers && r == 0; i++)
+            r = worker_post_keyring(d->workers[i], d->keys.now.ring);
+        if (r < 0)
+            keywatch_again(&d->keys);
+    }
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+static void watch(void *arg)
+{
+    watch_upstreams(arg);
+    watch_keys(arg);
+}
+
+int daemon_admin_open(struct daemon *d, struct err *reterr)
+{
+    struct api_sources sources = {.metrics = d->metrics,
+                                  .recent = d->recent,
+                                  .is_ready = source_is_ready,
+                                  .inflight = source_inflight,
+                                  .reload = source_reload,
+                                  .status = source_status,
+                                  .upstreams = source_upstreams,
+                                  .arg = d};
+    int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch, &d->admin);
+
+    return r < 0 ? err_set(reterr, r, "could not set up the admin listener: %s", err_str(r)) : 0;
+}
