@@ -186,6 +186,8 @@ test('odd values leave the exposition whole', async (t) => {
   assert.deepEqual(found, new Set(['a"b\\c', 'line?end?', '模型 🦙', '\ufffd', '{}', undefined,
     'x'.repeat(127), 'other', 'none']));
   assert.match(await of('application/openmetrics-text'), /user_tier="a\\"b\\\\c"[^]*# EOF\n$/);
+  const protobuf = await of('application/vnd.google.protobuf; proto=io.prometheus.client.MetricFamily; encoding=delimited');
+  assert.ok(['user_tier', 'a"b\\c', '模型 🦙'].every((text) => protobuf.includes(text)));
   if (spawnSync('promtool', ['--version']).status !== 0) return;
   const { code, stderr, stdout } = await run(['check', 'metrics'],
     { command: 'promtool', input: await getText(gateway.adminPort, '/metrics') });
