@@ -16,7 +16,7 @@
  *            NULL) is told for the record.
  * Limits:    max_conns per server object, max_conns_total over all servers of the process that are
  *            not internal; more are accepted and closed at once, counted. An internal server closes
- * its oldest connection without a request instead, so that nobody can lock operators out.
+ *            its oldest connection without a request instead: nobody can lock operators out.
  * Threading: one http_server per loop; several may share a listening fd.
  */
 #ifndef HTTP_SERVER_H
