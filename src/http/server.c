@@ -24,6 +24,7 @@ int http_server_new(struct loop *l, const struct http_server_ops *ops,
     s->owner = owner;
     list_init(&s->conns);
     buf_init(&s->head, 2 * LIMIT_HEAD_BYTES);
+    buf_init(&s->pieces, LIMIT_READ_BYTES);
     *ret = s;
     return 0;
 }
@@ -39,6 +40,7 @@ struct http_server *http_server_free(struct http_server *s)
     while (!list_is_empty(&s->conns))
         server_conn_cancel(CONTAINER_OF(s->conns.next, struct http_server_conn, _link));
     buf_done(&s->head);
+    buf_done(&s->pieces);
     mem_free(s);
     return NULL;
 }

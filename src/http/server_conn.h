@@ -41,7 +41,8 @@ struct http_server {
     bool is_stopping;
     size_t n_conns;
     struct list conns;
-    struct buf head; /* scratch for rendering answer heads */
+    struct buf head;   /* scratch for rendering answer heads */
+    struct buf pieces; /* small ones of a request body, while one read is parsed */
     /* Scratch for parsing request heads: 4 KiB are too much to clear on the stack for every read.
      */
     struct http1_head parsed;

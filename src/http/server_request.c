@@ -13,6 +13,10 @@
 
 enum { REQUESTS_PER_TURN = 16 };
 
+/* A piece of a body below it is told together with those beside it: what a handler does with each
+ * may be a system call. */
+enum { PIECE_BYTES = 1024 };
+
 static void request_bad(struct http_server_conn *c, enum message_status status)
 {
     struct http_server *s = c->server;
@@ -70,6 +74,25 @@ static void request_take_turns(struct http_server_conn *c, struct span in, struc
         loop_defer(c->server->loop, &c->_next);
 }
 
+static void body_flush(struct http_server_conn *c, struct stamp at)
+{
+    struct buf *b = &c->server->pieces;
+
+    if (buf_len(b) > 0 && c->_state == CONN_OPEN)
+        c->server->ops->on_body(c, buf_span(b), at);
+    buf_clear(b);
+}
+
+static void body_piece(struct http_server_conn *c, struct span piece, struct stamp at)
+{
+    c->_deadline = mono_add(loop_now(c->server->loop), c->server->config.body_timeout_ns);
+    if (piece.n < PIECE_BYTES && buf_append(&c->server->pieces, piece) == 0)
+        return;
+    body_flush(c, at);
+    if (c->_state == CONN_OPEN)
+        c->server->ops->on_body(c, piece, at);
+}
+
 /* One step of the reader; false when the connection is no longer fed. is_pipelined: these bytes
  * came while an earlier request was with the handler. */
 static bool request_step(struct http_server_conn *c, struct span *in, struct stamp at,
@@ -85,15 +108,18 @@ static bool request_step(struct http_server_conn *c, struct span *in, struct sta
         server_conn_deadline(c, CONN_TIMER_HEAD, c->server->config.head_timeout_ns);
     }
     status = message_next(&c->_in, in, head, &body);
+    if (status != MESSAGE_BODY) { /* as the last step of each read is: nothing stays in pieces */
+        body_flush(c, at);
+        if (c->_state == CONN_CLOSING || c->_state == CONN_CLOSED)
+            return false;
+    }
     switch (status) {
     case MESSAGE_HEAD:
         request_begin(c, head, at);
         return c->_state != CONN_CLOSED;
     case MESSAGE_BODY:
-        if (c->_state == CONN_OPEN) {
-            c->_deadline = mono_add(loop_now(c->server->loop), c->server->config.body_timeout_ns);
-            c->server->ops->on_body(c, body, at);
-        }
+        if (c->_state == CONN_OPEN)
+            body_piece(c, body, at);
         return c->_state != CONN_CLOSED;
     case MESSAGE_END:
         c->_is_body_done = true;

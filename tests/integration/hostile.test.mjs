@@ -268,6 +268,36 @@ test('clients that do not read hold little, and are let go', async (t) => {
   await waitQuiet(gateway);
 }, { limitMs: 60000 });
 
+test('a body of tiny chunks: others are served, and it is refused once only', async (t) => {
+  const upstream = await startUpstream(t, (x) => { // takes all, answers nothing
+    x.conn.socket.removeAllListeners('data');
+    x.conn.socket.on('data', () => {});
+  });
+  const upstreams = ['a', 'b'].map((name) => ({ name, url: upstream.url, models: [name] }));
+  const gateway = await Gateway.start(t, { upstream, config: {
+    upstreams, limits: { request_window: '4KiB', max_body: '16MiB' } } });
+  const client = await rawClient(t, gateway.port);
+  client.send(`${POST}Transfer-Encoding: chunked\r\n\r\n2000\r\n${'{"model":"a","x":"'.padEnd(8192, 'y')}\r\n`);
+  const block = '1\r\ny\r\n'.repeat(20000);
+  const waits = [];
+  for (let i = 0; i < 50; i++) {
+    if (client.socket.writableLength < 4 * block.length) client.send(block);
+    waits.push((await timed(() => request(gateway.port, '/v1/models'))).ms);
+  }
+  waits.sort((x, y) => x - y);
+  t.diagnostic(`another client waited ${waits[25].toFixed(1)} ms in the median, ${waits.at(-1).toFixed(1)} at most`);
+  assert.ok(waits[25] < 25 * SLOW, `${waits[25]} ms`);
+  client.reset();
+
+  const small = await Gateway.start(t, { upstream, config: { limits: { max_body: '1KiB' } } });
+  const refused = await rawClient(t, small.port);
+  refused.send(`${POST}Transfer-Encoding: chunked\r\n\r\n${'1\r\ny\r\n'.repeat(2000)}nonsense\r\n`);
+  await refused.end();
+  assert.deepEqual(refused.text.match(/HTTP\/1\.1 \d+/g), ['HTTP/1.1 413']);
+  await waitQuiet(gateway);
+  await waitQuiet(small);
+});
+
 const MIB = 1024 * 1024;
 const nested = [
   ['arrays', '['.repeat(MIB)],

@@ -28,6 +28,7 @@ struct request {
     char body[4096];
     size_t n_body;
     uint64_t n_body_total;
+    int n_pieces;
     size_t n_sent, n_wanted; /* /big */
     int n_gone, gone_error;
     bool is_ended, is_pipelined;
@@ -178,6 +179,7 @@ static void on_body(struct http_server_conn *c, struct span bytes, struct stamp 
     for (size_t i = 0; i < bytes.n && q->n_body < sizeof(q->body); i++)
         q->body[q->n_body++] = bytes.p[i];
     q->n_body_total += bytes.n;
+    q->n_pieces++;
 }
 
 static void on_end(struct http_server_conn *c, struct stamp at)
@@ -522,6 +524,41 @@ static void test_pipelined_bytes_are_bounded(void **state)
 
 #define FLOOD_ANSWER OK("Content-Type: text/plain\r\nContent-Length: 60\r\n\r\n")
 enum { FLOOD_ANSWER_BYTES = sizeof(FLOOD_ANSWER) - 1 + 60 };
+
+/* Tiny chunks cost the handler a call for each read, not for each chunk; large ones are told as
+ * they lie, in their order. */
+static void test_tiny_chunks(void **state)
+{
+    enum { N = 1000, LARGE = 2000 };
+    struct buf all;
+    struct peer p;
+    (void)state;
+    buf_init(&all, 1 << 20);
+    assert_int_equal(
+        buf_append(&all,
+                   SPAN("POST /echo HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n")),
+        0);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(buf_printf(&all, "1\r\n%c\r\n", 'a' + i % 26), 0);
+    assert_int_equal(buf_printf(&all, "%x\r\n%0*d\r\n", LARGE, LARGE, 7), 0);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(buf_printf(&all, "1\r\n%c\r\n", 'A' + i % 26), 0);
+    assert_int_equal(buf_append(&all, SPAN("0\r\n\r\n")), 0);
+    peer_connect(&p, port);
+    assert_int_equal(peer_write(&p, buf_span(&all)), buf_len(&all));
+    PUMP(loop, peer_read(&p), n_requests == 1 && last_request()->is_ended);
+    assert_int_equal(last_request()->n_body_total, 2 * N + LARGE);
+    assert_in_range(last_request()->n_pieces, 1, 10);
+    for (int i = 0; i < N; i++) {
+        assert_int_equal(last_request()->body[i], 'a' + i % 26);
+        assert_int_equal(last_request()->body[N + LARGE + i], 'A' + i % 26);
+    }
+    assert_int_equal(last_request()->body[N], '0');
+    assert_int_equal(last_request()->body[N + LARGE - 1], '7');
+    peer_done(&p);
+    buf_done(&all);
+    wait_no_conns();
+}
 
 /* n times the same small request; the caller's buf_done. */
 static void flood_build(size_t n, struct buf *all)
@@ -1136,6 +1173,7 @@ int main(void)
         CASE(test_cut_close_delimited),
         CASE(test_pipelining),
         CASE(test_pipelined_bytes_are_bounded),
+        CASE(test_tiny_chunks),
         CASE(test_pipelined_flood_takes_turns),
         CASE(test_pipelined_flood_waits_for_the_reader),
         CASE(test_gone),
