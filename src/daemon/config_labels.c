@@ -58,28 +58,13 @@ static int name_set(const struct config_source *source, const struct config_key 
     return -EINVAL;
 }
 
-static int text_format(const struct config_key *key, const void *field, struct buf *out)
-{
-    return config_type_text.format(key, field, out);
-}
-
-static bool text_is_equal(const struct config_key *key, const void *a, const void *b)
-{
-    return config_type_text.is_equal(key, a, b);
-}
-
-static void text_clear(const struct config_key *key, void *field)
-{
-    config_type_text.done(key, field);
-}
-
 static const struct config_type type_label_name = {
     .what = "a name of letters, digits, _",
     .is_scalar = true,
     .set = name_set,
-    .format = text_format,
-    .is_equal = text_is_equal,
-    .done = text_clear,
+    .format = config_scalars_text_format,
+    .is_equal = config_scalars_text_is_equal,
+    .done = config_scalars_text_clear,
 };
 
 /* --- the table --- */

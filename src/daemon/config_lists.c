@@ -18,7 +18,7 @@ enum { TEXT_BYTES_MAX = 200 };
 typedef int item_take(const struct config_source *source, const struct config_key *key,
                       const struct config_node *item, char **ret);
 
-static void texts_clear(const struct config_key *key, void *field)
+void config_lists_texts_clear(const struct config_key *key, void *field)
 {
     (void)key;
     struct config_texts *t = field;
@@ -114,17 +114,17 @@ static int texts_set(const struct config_source *source, const struct config_key
     if (r < 0) {
         for (size_t i = 0; i < n_kept; i++)
             t.items[i] = NULL; /* still the old list's */
-        texts_clear(key, &t);
+        config_lists_texts_clear(key, &t);
         return r;
     }
     if (is_append)
         old->n = 0; /* its texts have moved */
-    texts_clear(key, old);
+    config_lists_texts_clear(key, old);
     *old = t;
     return 0;
 }
 
-static int texts_format(const struct config_key *key, const void *field, struct buf *out)
+int config_lists_texts_format(const struct config_key *key, const void *field, struct buf *out)
 {
     const struct config_texts *t = field;
     int r = buf_append(out, SPAN("["));
@@ -139,7 +139,7 @@ static int texts_format(const struct config_key *key, const void *field, struct 
     return r < 0 ? r : buf_append(out, SPAN("]"));
 }
 
-static bool texts_is_equal(const struct config_key *key, const void *a, const void *b)
+bool config_lists_texts_is_equal(const struct config_key *key, const void *a, const void *b)
 {
     (void)key;
     const struct config_texts *ta = a, *tb = b;
@@ -178,9 +178,9 @@ const struct config_type config_type_texts = {
     .what = "a list of texts",
     .is_list = true,
     .set = names_set,
-    .format = texts_format,
-    .is_equal = texts_is_equal,
-    .done = texts_clear,
+    .format = config_lists_texts_format,
+    .is_equal = config_lists_texts_is_equal,
+    .done = config_lists_texts_clear,
 };
 
 static int take_addr(const struct config_source *source, const struct config_key *key,
@@ -204,7 +204,7 @@ const struct config_type config_type_addrs = {
     .what = "an address or a list of them",
     .is_list = true,
     .set = addrs_set,
-    .format = texts_format,
-    .is_equal = texts_is_equal,
-    .done = texts_clear,
+    .format = config_lists_texts_format,
+    .is_equal = config_lists_texts_is_equal,
+    .done = config_lists_texts_clear,
 };

@@ -55,35 +55,20 @@ static int aliases_set(const struct config_source *source, const struct config_k
     return checked_set(source, key, node, is_append, routes_check_alias, field);
 }
 
-static int texts_format(const struct config_key *key, const void *field, struct buf *out)
-{
-    return config_type_texts.format(key, field, out);
-}
-
-static bool texts_is_equal(const struct config_key *key, const void *a, const void *b)
-{
-    return config_type_texts.is_equal(key, a, b);
-}
-
-static void texts_clear(const struct config_key *key, void *field)
-{
-    config_type_texts.done(key, field);
-}
-
 const struct config_type config_type_models = {
     .what = "a list of NAME, PREFIX*, NAME=SERVED",
     .is_list = true,
     .set = models_set,
-    .format = texts_format,
-    .is_equal = texts_is_equal,
-    .done = texts_clear,
+    .format = config_lists_texts_format,
+    .is_equal = config_lists_texts_is_equal,
+    .done = config_lists_texts_clear,
 };
 
 const struct config_type config_type_aliases = {
     .what = "a list of NAME=MODEL",
     .is_list = true,
     .set = aliases_set,
-    .format = texts_format,
-    .is_equal = texts_is_equal,
-    .done = texts_clear,
+    .format = config_lists_texts_format,
+    .is_equal = config_lists_texts_is_equal,
+    .done = config_lists_texts_clear,
 };

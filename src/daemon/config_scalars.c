@@ -240,7 +240,7 @@ static int text_set(const struct config_source *source, const struct config_key 
     return r;
 }
 
-static int text_format(const struct config_key *key, const void *field, struct buf *out)
+int config_scalars_text_format(const struct config_key *key, const void *field, struct buf *out)
 {
     const char *const *text = field;
 
@@ -248,7 +248,7 @@ static int text_format(const struct config_key *key, const void *field, struct b
     return config_values_text(span_cstr(*text), out);
 }
 
-static bool text_is_equal(const struct config_key *key, const void *a, const void *b)
+bool config_scalars_text_is_equal(const struct config_key *key, const void *a, const void *b)
 {
     (void)key;
     const char *const *text_a = a, *const *text_b = b;
@@ -256,7 +256,7 @@ static bool text_is_equal(const struct config_key *key, const void *a, const voi
     return strcmp(*text_a, *text_b) == 0;
 }
 
-static void text_clear(const struct config_key *key, void *field)
+void config_scalars_text_clear(const struct config_key *key, void *field)
 {
     (void)key;
     text_replace(field, NULL);
@@ -266,9 +266,9 @@ const struct config_type config_type_text = {
     .what = "a text",
     .is_scalar = true,
     .set = text_set,
-    .format = text_format,
-    .is_equal = text_is_equal,
-    .done = text_clear,
+    .format = config_scalars_text_format,
+    .is_equal = config_scalars_text_is_equal,
+    .done = config_scalars_text_clear,
 };
 
 /* --- one address --- */
@@ -301,9 +301,9 @@ const struct config_type config_type_addr = {
     .what = "an address",
     .is_scalar = true,
     .set = addr_set,
-    .format = text_format,
-    .is_equal = text_is_equal,
-    .done = text_clear,
+    .format = config_scalars_text_format,
+    .is_equal = config_scalars_text_is_equal,
+    .done = config_scalars_text_clear,
 };
 
 /* --- log levels --- */

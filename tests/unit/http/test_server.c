@@ -540,7 +540,7 @@ static void test_tiny_chunks(void **state)
         0);
     for (int i = 0; i < N; i++)
         assert_int_equal(buf_printf(&all, "1\r\n%c\r\n", 'a' + i % 26), 0);
-    assert_int_equal(buf_printf(&all, "%x\r\n%0*d\r\n", LARGE, LARGE, 7), 0);
+    assert_int_equal(buf_printf(&all, "%x\r\n%0*d\r\n", (unsigned)LARGE, LARGE, 7), 0);
     for (int i = 0; i < N; i++)
         assert_int_equal(buf_printf(&all, "1\r\n%c\r\n", 'A' + i % 26), 0);
     assert_int_equal(buf_append(&all, SPAN("0\r\n\r\n")), 0);
