@@ -372,7 +372,11 @@ static const struct mistake mistakes[] = {
     {"upstreams:\n  - url: http://a\n    zzzzzz: 3\n", 3, 5,
      "unknown key \"zzzzzz\" of an upstream", "known here: name, url, models, ..."},
     {"upstreams: [{url: 'http://h', max_inflight: -1}]\n", 1, 45,
-     "\"max_inflight\": \"-1\" is not a whole number", "allowed: 0 to 1000000, or none"},
+     "\"max_inflight\": \"-1\" is not a whole number", "allowed: 1 to 1000000, or none"},
+    /* Whoever writes that wants that none waits, or that none goes there: it is no word for no
+       limit. */
+    {"upstreams: [{url: 'http://h', max_queue: 0}]\n", 1, 42, "\"max_queue\": 0 is out of range",
+     "allowed: 1 to 1000000, or none"},
     {"upstreams: [{url: 'http://h', queue_timeout: 2h}]\n", 1, 46,
      "\"queue_timeout\": 2h is out of range", "allowed: 0 to 1h"},
     {"upstreams: [{name: 'a b', url: 'http://h'}]\n", 1, 20,
