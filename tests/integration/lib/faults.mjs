@@ -2,19 +2,15 @@
 // Upstreams that fail, each in one way of its own, and what has to become of a request that meets
 // one. Where the fault is up to a server that was reached, run() has the exchange and what it holds
 // back until the test says so: run(x, kind, go).
-import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import net from 'node:net';
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import tls from 'node:tls';
+import { Authority, noOpenssl } from './certs.mjs';
 import { cleanup } from './cleanup.mjs';
 import { freePort, RawClient } from './http.mjs';
-import { tempDir } from './process.mjs';
 import { chunk, choice, DONE, event, textEvents } from './streams.mjs';
 import { head } from './upstream.mjs';
-
-/** Why cells that need a certificate are left out, or false. */
-export const noOpenssl = spawnSync('openssl', ['version']).status === 0 ? false : 'openssl is not installed';
 
 /** The two kinds of answers: what a whole one is made of. */
 export const KINDS = {
@@ -72,7 +68,7 @@ const stall = () => {};
 export const FAULTS = [
   { name: 'refused', reach: refusedUrl, expect: refused('refused'), retried: true },
   { name: 'no-name', reach: () => 'http://no-such-host.invalid:8000', expect: refused('dns'), retried: true },
-  { name: 'issuer', reach: selfSignedUrl, expect: refused('tls'), retried: true, needs: noOpenssl },
+  { name: 'issuer', reach: unknownIssuerUrl, expect: refused('tls'), retried: true, needs: noOpenssl },
   { name: 'not-accepted', reach: fullUrl, expect: lost('timeout', 'connect', 504), retried: true, isStall: true },
   { name: 'no-handshake', reach: silentTlsUrl, expect: lost('timeout', 'connect', 504), retried: true,
     isStall: true },
@@ -159,12 +155,8 @@ async function listen(t, server, scheme) {
   return `${scheme}://127.0.0.1:${server.address().port}`;
 }
 
-function selfSignedUrl(t) {
-  const dir = tempDir(t);
-  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(dir, name));
-  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
-    '-days', '2', '-subj', '/CN=nobody', '-addext', 'subjectAltName=IP:127.0.0.1', '-keyout', key, '-out', cert],
-  { stdio: 'ignore' });
+function unknownIssuerUrl(t) {
+  const { key, cert } = new Authority(t).issue('engine');
   const server = tls.createServer({ key: readFileSync(key), cert: readFileSync(cert) });
   server.on('tlsClientError', () => {});
   return listen(t, server, 'https');
