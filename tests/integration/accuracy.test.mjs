@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Known delays in, measured ones out. The simulator stamps what it receives and sends with the same
 // clock (CLOCK_MONOTONIC of this machine), so the difference is our error plus the loopback's way.
+// @alone
 import assert from 'node:assert/strict';
 import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { quantile } from './lib/prometheus.mjs';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Upstreams with limits: who waits, in which order, for how long, and who is turned away.
 // @tsan
+// @alone
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { chatRequest, Gateway, newId, Sim, sim } from './lib/daemon.mjs';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The real-time clock is set while streams run. Durations are of the monotonic clock and do not care.
+// @alone
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // As many clients as there may be, and more: what each costs, what becomes of those for whom there is
 // no room, and that every refusal is counted by its cause.
+// @alone
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

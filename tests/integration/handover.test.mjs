@@ -2,6 +2,7 @@
 // A restart drops no connection: with sockets of a service manager (lib/manager.py plays one), and
 // from process to process.
 // @tsan
+// @alone
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { createReadStream, existsSync, statSync } from 'node:fs';

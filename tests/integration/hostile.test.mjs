@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients that are slow, rude or mad: others are served meanwhile, memory stays bounded, and nothing
 // is left behind.
+// @alone
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import tls from 'node:tls';

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The APIs besides chat completions, measured: first token, tokens, outcome and the engine's own times
 // of what the simulated engine sent, whatever API it was sent through.
+// @alone
 import assert from 'node:assert/strict';
 import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { request } from './lib/http.mjs';
