@@ -60,7 +60,6 @@ struct policy_exchange {
     size_t upstream;   /* of the attempt under way */
     bool is_injected;  /* in the attempt under way */
     bool is_repeat;    /* that attempt is the one without our edit */
-    char no_route[DIALECT_MODEL_MAX + 64];
     struct filter filter;
     struct business_told told[]; /* one, where there are labels */
 };
@@ -166,10 +165,10 @@ static void plan_route(struct policy *p, struct policy_exchange *x, struct polic
         ret->candidates[i] = (uint16_t)x->match.candidates[i].upstream;
     if (x->match.n > 0)
         return;
-    (void)snprintf(x->no_route, sizeof(x->no_route),
+    (void)snprintf(x->entry.access.text, sizeof(x->entry.access.text),
                    "no upstream serves the model \"%s\"; /v1/models lists what there is",
                    x->request.model);
-    refuse(ret, TAP_REASON_NO_ROUTE, x->no_route);
+    refuse(ret, TAP_REASON_NO_ROUTE, x->entry.access.text);
 }
 
 static void plan_labels(const struct policy *p, struct policy_exchange *x,
@@ -212,10 +211,10 @@ static void plan_catalog(struct policy_exchange *x, const struct policy_request 
     if (catalog_write(x->routes, &asked, is_shown, &x->entry, &x->answer, &is_found) < 0) {
         refuse(ret, TAP_REASON_INTERNAL, "out of memory");
     } else if (!is_found) {
-        (void)snprintf(x->no_route, sizeof(x->no_route), "there is no model \"%.*s\"",
-                       (int)(asked.one.n < DIALECT_MODEL_MAX ? asked.one.n : DIALECT_MODEL_MAX),
-                       asked.one.p);
-        refuse(ret, TAP_REASON_NO_ROUTE, x->no_route);
+        (void)snprintf(
+            x->entry.access.text, sizeof(x->entry.access.text), "there is no model \"%.*s\"",
+            (int)(asked.one.n < DIALECT_MODEL_MAX ? asked.one.n : DIALECT_MODEL_MAX), asked.one.p);
+        refuse(ret, TAP_REASON_NO_ROUTE, x->entry.access.text);
     }
 }
 
