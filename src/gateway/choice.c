@@ -10,6 +10,7 @@
 #include "base/stat.h"
 #include "gateway/exchange.h"
 
+enum { RETRY_AFTER_MAX_S = 86400 };
 enum { RETRY_COST = 100, BUDGET_FIRST = 10 * RETRY_COST, BUDGET_MAX = 100 * RETRY_COST };
 
 void choice_init(struct gateway *g)
@@ -190,24 +191,27 @@ static bool take_budget(struct gateway *g)
     return true;
 }
 
-/* What Retry-After asks for; 0 without one. A date is longer than anyone waits here. */
+/* How long an upstream that is busy wants to be left alone; 0: it does not say, or is not. A date
+ * is longer than anyone waits here. */
 static int64_t retry_after_ns(const struct http1_head *head)
 {
-    struct span value = head ? http1_field_value(head, SPAN("retry-after")) : (struct span){0};
+    struct span value;
     uint64_t seconds;
 
+    if (!head || (head->status != 429 && head->status != 503))
+        return 0;
+    value = http1_field_value(head, SPAN("retry-after"));
     if (value.n == 0)
         return 0;
-    if (num_parse_u64(value, &seconds) < 0 || seconds > INT64_MAX / NS_PER_S)
+    if (num_parse_u64(value, &seconds) < 0 || seconds > RETRY_AFTER_MAX_S)
         return INT64_MAX;
     return (int64_t)seconds * NS_PER_S;
 }
 
 /* How long to wait before the same upstream is asked again; INT64_MAX: not at all. */
-static int64_t same_upstream_wait(const struct exchange *x, const struct http1_head *head)
+static int64_t same_upstream_wait(const struct exchange *x, int64_t asked_ns)
 {
     const struct gateway_retry *c = &x->config->retry;
-    int64_t asked_ns = retry_after_ns(head);
     int64_t backoff_ns = c->backoff_ns << (x->n_retries < 10 ? x->n_retries : 10);
 
     if (!c->same_upstream || asked_ns > c->max_wait_ns || backoff_ns > c->max_wait_ns)
@@ -226,18 +230,15 @@ static void let_go(struct exchange *x)
     stat_inc(STAT_RETRIES);
 }
 
-/* What an answer says of its upstream; one that is merely busy works. */
-static void note_result(struct exchange *x, const struct http1_head *head)
+/* Others leave a busy upstream alone, too. */
+static void note_busy(struct exchange *x, int64_t busy_ns)
 {
     mono_t now = loop_now(x->g->d.loop);
     mono_t until = {INT64_MAX};
-    int64_t busy_ns = retry_after_ns(head);
 
     if (busy_ns != INT64_MAX)
         until = mono_add(now, busy_ns);
-    choice_over(x, head && head->status < 500 ? BREAKER_SUCCESS : BREAKER_FAILURE);
-    if (head && (head->status == 429 || head->status == 503) && busy_ns > 0)
-        breaker_busy(&x->g->d.breakers[x->chosen], now, until);
+    breaker_busy(&x->g->d.breakers[x->chosen], now, until);
 }
 
 void choice_resume(struct exchange *x)
@@ -249,11 +250,17 @@ void choice_resume(struct exchange *x)
 
 bool choice_again(struct exchange *x, enum choice_cause cause, const struct http1_head *head)
 {
-    int64_t wait_ns = same_upstream_wait(x, head);
     bool has_next = x->tried + 1 < 1u << x->plan.n_candidates;
+    int64_t asked_ns = retry_after_ns(head);
+    int64_t wait_ns;
 
-    note_result(x, head);
-    if (!is_possible(x, cause, head) || (!has_next && wait_ns == INT64_MAX) || !take_budget(x->g))
+    choice_over(x, head && head->status < 500 ? BREAKER_SUCCESS : BREAKER_FAILURE);
+    if (asked_ns > 0)
+        note_busy(x, asked_ns);
+    if (!is_possible(x, cause, head))
+        return false;
+    wait_ns = same_upstream_wait(x, asked_ns);
+    if ((!has_next && wait_ns == INT64_MAX) || !take_budget(x->g))
         return false;
     if (has_next && choose_with_room(x, HEALTH_GOOD, admission_move)) {
         let_go(x);

@@ -369,14 +369,16 @@ test('where every upstream fails one is asked all the same', async (t) => {
   assert.equal(only.asked.length, 30);
 });
 
-test('an upstream that asks to be left alone is, while there is another', async (t) => {
-  const first = await scripted(t, (x) => x.reply(429, '{}', { 'Retry-After': '60' }));
-  const second = await scripted(t);
-  const gateway = await gatewayTo(t,
-    [{ name: 'first', url: first.url }, { name: 'second', url: second.url, priority: 1 }]);
-  for (let i = 0; i < 10; i++) assert.equal((await gateway.chat()).status, 200);
-  assert.equal(first.asked.length, 1);
-});
+for (const wait of ['60', '9223372036', '18446744073709551616', 'Wed, 21 Oct 2099 07:28:00 GMT']) {
+  test(`an upstream that asks to be left alone is, while there is another: Retry-After: ${wait}`, async (t) => {
+    const first = await scripted(t, (x) => x.reply(429, '{}', { 'Retry-After': wait }));
+    const second = await scripted(t);
+    const gateway = await gatewayTo(t,
+      [{ name: 'first', url: first.url }, { name: 'second', url: second.url, priority: 1 }]);
+    for (let i = 0; i < 10; i++) assert.equal((await gateway.chat()).status, 200);
+    assert.equal(first.asked.length, 1);
+  });
+}
 
 test('two addresses are enough: models are listed by the upstreams, again and again', async (t) => {
   const listed = [['m1', 'both'], ['m2', 'both', { id: 'odd' }]];
