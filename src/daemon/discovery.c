@@ -162,9 +162,7 @@ static void take_list(struct asking *a)
 
 static int write_head(struct asking *a, struct buf *out)
 {
-    struct routes *routes = a->d->deps.routes;
-    const char *header = routes_key_header(routes, a->upstream);
-    const char *key = routes_key(routes, a->upstream);
+    struct routes_credential key = routes_credential(a->d->deps.routes, a->upstream, NULL);
     int r;
 
     buf_clear(out);
@@ -172,11 +170,8 @@ static int write_head(struct asking *a, struct buf *out)
                               SPAN("/v1/models"), out);
     if (r == 0)
         r = http_head_field(out, SPAN("Accept"), SPAN("application/json"));
-    if (r == 0 && key[0] != '\0' && header[0] != '\0')
-        r = http_head_field(out, span_cstr(header), span_cstr(key));
-    else if (r == 0 && key[0] != '\0')
-        r = http_head_field(out, SPAN("Authorization"),
-                            span_cstr(routes_bearer(routes, a->upstream)));
+    if (r == 0 && key.name.n > 0)
+        r = http_head_field(out, key.name, key.value);
     return r < 0 ? r : http_head_end(out, (struct http_framing){HTTP1_BODY_NONE, 0});
 }
 

@@ -451,6 +451,7 @@ static int anthropic_refusal_body(enum dialect_refusal r, const char *message, s
 
 const struct dialect dialect_anthropic = {
     .name = "anthropic",
+    .key_field = "x-api-key",
     .framing = FRAMING_SSE,
     .is_generating = true,
     .is_cached_beside_prompt = true,
@@ -493,6 +494,7 @@ static void count_tokens_answer(struct dialect_answer *a, struct span body)
 
 const struct dialect dialect_anthropic_count_tokens = {
     .name = "anthropic-count-tokens",
+    .key_field = "x-api-key",
     .framing = FRAMING_SSE,
     .is_cached_beside_prompt = true,
     .inspect = count_tokens_inspect,

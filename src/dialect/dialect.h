@@ -188,6 +188,8 @@ struct dialect {
     bool is_generating;     /* produces tokens: TTFT applies to its streams */
     bool can_include_usage; /* stream_options.include_usage exists here */
 
+    const char *key_field; /* header that has the API key; NULL: Authorization, as a bearer token */
+
     bool is_cached_beside_prompt;        /* its prompt count leaves out cached and cache writes */
     bool is_reasoning_beside_completion; /* its completion count leaves out reasoning */
 

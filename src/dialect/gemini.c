@@ -476,6 +476,7 @@ static int gemini_refusal_body(enum dialect_refusal r, const char *message, stru
 
 const struct dialect dialect_gemini = {
     .name = "gemini",
+    .key_field = "x-goog-api-key",
     .framing = FRAMING_JSON_ARRAY,
     .is_generating = true,
     .is_reasoning_beside_completion = true,

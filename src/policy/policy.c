@@ -325,39 +325,15 @@ static int aim_model(struct policy_exchange *x, struct policy_aim *ret)
     return jsonw_error(&w);
 }
 
-static struct span credential_header(const struct policy_exchange *x)
-{
-    static const struct {
-        const struct span dialect_prefix;
-        const struct span header;
-    } forms[] = {
-        {SPAN_INIT("anthropic"), SPAN_INIT("x-api-key")},
-        {SPAN_INIT("gemini"), SPAN_INIT("x-goog-api-key")},
-    };
-    const char *own = routes_key_header(x->routes, x->upstream);
-    if (own[0] != '\0')
-        return span_cstr(own);
-    for (size_t i = 0; i < ARRAY_LEN(forms) && x->dialect; i++) {
-        if (span_starts_with(span_cstr(x->dialect->name), forms[i].dialect_prefix))
-            return forms[i].header;
-    }
-    return SPAN("Authorization");
-}
-
 /* The upstream's own key in place of whatever the client has. */
 static int aim_credential(struct policy_exchange *x, struct policy_aim *ret)
 {
-    const char *key = routes_key(x->routes, x->upstream);
-    ret->drops_credentials = key[0] != '\0' || x->entry.keyring != NULL;
-    if (!ret->drops_credentials)
-        return 0;
-    if (key[0] == '\0')
-        return path_drop_parameter(&ret->target, SPAN("key"), &x->dropped);
-    ret->credential_name = credential_header(x);
-    ret->credential = span_cstr(span_eq_nocase(ret->credential_name, SPAN("Authorization"))
-                                    ? routes_bearer(x->routes, x->upstream)
-                                    : key);
-    return path_drop_parameter(&ret->target, SPAN("key"), &x->dropped);
+    struct routes_credential key =
+        routes_credential(x->routes, x->upstream, x->dialect ? x->dialect->key_field : NULL);
+    ret->drops_credentials = key.name.n > 0 || x->entry.keyring != NULL;
+    ret->credential_name = key.name;
+    ret->credential = key.value;
+    return ret->drops_credentials ? path_drop_parameter(&ret->target, SPAN("key"), &x->dropped) : 0;
 }
 
 static void sort_edits(struct policy_aim *aim)

@@ -449,19 +449,20 @@ const char *routes_name(const struct routes *r, size_t upstream)
     return r->targets[upstream].name;
 }
 
-const char *routes_key(const struct routes *r, size_t upstream)
+struct routes_credential routes_credential(const struct routes *r, size_t upstream,
+                                           const char *field)
 {
-    return r->targets[upstream].key;
-}
+    const struct target *t = &r->targets[upstream];
+    struct span name = SPAN("Authorization");
 
-const char *routes_bearer(const struct routes *r, size_t upstream)
-{
-    return r->targets[upstream].bearer;
-}
-
-const char *routes_key_header(const struct routes *r, size_t upstream)
-{
-    return r->targets[upstream].key_header;
+    if (t->key[0] == '\0')
+        return (struct routes_credential){.name = SPAN("")};
+    if (t->key_header[0] != '\0')
+        name = span_cstr(t->key_header);
+    else if (field)
+        name = span_cstr(field);
+    bool is_bearer = span_eq_nocase(name, SPAN("Authorization"));
+    return (struct routes_credential){name, span_cstr(is_bearer ? t->bearer : t->key)};
 }
 
 void routes_each_model(const struct routes *r, void (*each)(void *ctx, const char *name), void *ctx)

@@ -79,9 +79,15 @@ bool routes_is_transparent(const struct routes *r);
 
 size_t routes_n_upstreams(const struct routes *r);
 const char *routes_name(const struct routes *r, size_t upstream);
-const char *routes_key(const struct routes *r, size_t upstream);    /* "" none */
-const char *routes_bearer(const struct routes *r, size_t upstream); /* "Bearer KEY"; "" none */
-const char *routes_key_header(const struct routes *r, size_t upstream);
+
+/* How this upstream is shown its key: in the header that the configuration names, else in field
+ * (NULL: Authorization, where it is a bearer token). name is empty where it has none. */
+struct routes_credential {
+    struct span name;
+    struct span value; /* secret */
+};
+struct routes_credential routes_credential(const struct routes *r, size_t upstream,
+                                           const char *field);
 
 /* Every name that a client may ask for: aliases, models and listed ones; no beginnings. Each once,
  * in order of the alphabet. */

@@ -84,11 +84,26 @@ static void a_model_finds_its_upstreams(void **state)
     struct routes *r = make(upstreams, 3);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++)
         assert_string_equal(found(r, rows[i].model), rows[i].want);
-    assert_string_equal(routes_key(r, A), "k");
-    assert_string_equal(routes_bearer(r, A), "Bearer k");
-    assert_string_equal(routes_key_header(r, A), "h");
-    assert_string_equal(routes_key(r, B), "");
-    assert_string_equal(routes_bearer(r, B), "");
+    assert_span_equal("its own header", routes_credential(r, A, "x-api-key").name, SPAN("h"));
+    assert_span_equal("as it stands", routes_credential(r, A, NULL).value, SPAN("k"));
+    assert_int_equal(routes_credential(r, B, "x-api-key").name.n, 0);
+    assert_int_equal(routes_credential(r, B, NULL).value.n, 0);
+    routes_unref(r);
+}
+
+static void keys_are_shown_as_the_api_wants(void **state)
+{
+    (void)state;
+    static const struct routes_upstream plain[] = {
+        {.name = "x", .weight = 1, .key = "k"},
+        {.name = "y", .weight = 1, .key = "k", .key_header = "authorization"},
+    };
+    struct routes *r = make(plain, 2);
+    assert_span_equal("name", routes_credential(r, 0, NULL).name, SPAN("Authorization"));
+    assert_span_equal("bearer", routes_credential(r, 0, NULL).value, SPAN("Bearer k"));
+    assert_span_equal("name", routes_credential(r, 0, "x-api-key").name, SPAN("x-api-key"));
+    assert_span_equal("alone", routes_credential(r, 0, "x-api-key").value, SPAN("k"));
+    assert_span_equal("named so", routes_credential(r, 1, "x-api-key").value, SPAN("Bearer k"));
     routes_unref(r);
 }
 
@@ -249,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_finds_its_upstreams),
+        cmocka_unit_test(keys_are_shown_as_the_api_wants),
         cmocka_unit_test(without_anyone_who_takes_everything),
         cmocka_unit_test(upstreams_without_models_take_what_they_list_and_everything),
         cmocka_unit_test(star_with_a_name_takes_everything),
