@@ -115,6 +115,8 @@ static void on_planned(struct tap *t, const struct tap_planned *p)
         r->is_stream = req->is_stream;
     }
     t->labels.endpoint = r->endpoint;
+    if (p->model) /* all of a model's names are one in the metrics */
+        t->labels.model = p->model;
     t->labels.is_stream = r->is_stream;
     t->labels.is_generating = t->dialect && t->dialect->is_generating;
     observer_unlock(t->observer);

@@ -161,6 +161,8 @@ static void plan_route(struct policy *p, struct policy_exchange *x, struct polic
 {
     routes_find(x->routes, x->request.model, &p->rng, &x->match);
     ret->n_candidates = x->match.n;
+    if (x->match.model != x->request.model)
+        ret->told.model = x->match.model; /* lives in x->routes */
     for (size_t i = 0; i < x->match.n; i++)
         ret->candidates[i] = (uint16_t)x->match.candidates[i].upstream;
     if (x->match.n > 0)

@@ -99,8 +99,9 @@ struct tap_planned {
     size_t upstream_index;     /* below TAP_UPSTREAMS_MAX; set by the path */
     const char *model_version; /* of what that one serves; "" not told; set by the path */
     const char *endpoint;      /* static */
-    const void *dialect;       /* const struct dialect *, opaque to the path; may be NULL */
-    const void *request;       /* const struct dialect_request *, opaque to the path; may be NULL */
+    const char *model;   /* what an alias stands for, valid up to end; NULL: it was no alias */
+    const void *dialect; /* const struct dialect *, opaque to the path; may be NULL */
+    const void *request; /* const struct dialect_request *, opaque to the path; may be NULL */
     bool is_window_exceeded;
     const struct tap_label *labels; /* those that have a value */
     size_t n_labels;

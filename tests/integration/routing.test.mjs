@@ -57,7 +57,11 @@ test('a model goes to the upstream that has it, by name, beginning and alias', a
     const { asked } = { a, b, rest }[upstream];
     assert.equal(asked.at(-1).json.model, served);
     assert.deepEqual(asked.at(-1).json.messages, [{ role: 'user', content: 'say something' }]);
+    assert.equal(r.model, model);
   }
+  const m = await gateway.metrics(); // an alias and its model are one series
+  assert.equal(m.value('llm_requests_total', { model: 'big' }), 2);
+  assert.equal(m.value('llm_requests_total', { model: 'gpt-4o' }), undefined);
 });
 
 test('a stream under another name: the name is replaced, usage asked for, both nowhere else', async (t) => {
