@@ -145,6 +145,8 @@ static size_t take(struct queue *q, void **out, size_t max)
         out[i] = q->ring[q->head];
         q->head = q->head + 1 < q->capacity ? q->head + 1 : 0;
     }
+    if (n_taken == n)
+        q->head = 0; /* the same few pages again, not a tour of the whole ring */
     atomic_store_explicit(&q->n, n - n_taken, memory_order_relaxed);
     pthread_mutex_unlock(&q->lock);
     return n_taken;

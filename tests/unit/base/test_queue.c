@@ -34,7 +34,7 @@ static void test_order_and_capacity(void **state)
     (void)state;
     assert_int_equal(queue_capacity(q), 3);
     assert_null(queue_pop(q));
-    for (int round = 0; round < 5; round++) { /* more rounds than slots: the ring wraps */
+    for (int round = 0; round < 5; round++) {
         for (int i = 0; i < 3; i++)
             assert_int_equal(queue_push(q, &items[i]), 0);
         assert_int_equal(queue_push(q, &items[3]), -ENOBUFS);
@@ -49,6 +49,42 @@ static void test_order_and_capacity(void **state)
         assert_int_equal(queue_pop_many(q, out, 5), 0);
         assert_int_equal(queue_len(q), 0);
     }
+    assert_null(queue_free(q, NULL));
+}
+
+/* Messages that are taken as soon as they come need no more memory than the few that wait. */
+static void test_an_idle_ring_stays_small(void **state)
+{
+    enum { N_SLOTS = 1 << 20, BYTES_PER_PAGE = 4096, N_PAGES = N_SLOTS * 8 / BYTES_PER_PAGE };
+    struct queue *q = new_queue(N_SLOTS);
+    struct rusage before;
+    struct rusage after;
+    (void)state;
+    assert_int_equal(queue_push(q, &items[0]), 0); /* the first page, whatever else is lazy */
+    assert_ptr_equal(queue_pop(q), &items[0]);
+    getrusage(RUSAGE_SELF, &before);
+    for (int i = 0; i < N_SLOTS / 4; i++) {
+        assert_int_equal(queue_push(q, &items[1]), 0);
+        assert_int_equal(queue_push(q, &items[2]), 0);
+        assert_ptr_equal(queue_pop(q), &items[1]);
+        assert_ptr_equal(queue_pop(q), &items[2]);
+    }
+    getrusage(RUSAGE_SELF, &after);
+    assert_in_range(after.ru_minflt - before.ru_minflt, 0, N_PAGES / 16);
+    assert_null(queue_free(q, NULL));
+}
+
+/* Never empty, so that its front goes round. */
+static void test_the_ring_wraps(void **state)
+{
+    struct queue *q = new_queue(3);
+    (void)state;
+    assert_int_equal(queue_push(q, &items[0]), 0);
+    for (int i = 1; i < 30; i++) {
+        assert_int_equal(queue_push(q, &items[i % 8]), 0);
+        assert_ptr_equal(queue_pop(q), &items[(i - 1) % 8]);
+    }
+    assert_ptr_equal(queue_pop(q), &items[29 % 8]);
     assert_null(queue_free(q, NULL));
 }
 
@@ -282,6 +318,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_order_and_capacity),
+        cmocka_unit_test(test_an_idle_ring_stays_small),
+        cmocka_unit_test(test_the_ring_wraps),
         cmocka_unit_test(test_bad_arguments),
         cmocka_unit_test(test_descriptor),
         cmocka_unit_test(test_close),
