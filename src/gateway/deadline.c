@@ -6,17 +6,26 @@
  */
 #include "gateway/exchange.h"
 
+/* The loop's clock stands still while it turns, which is some ms when much came at once. A wait
+ * that others are promised (a place in the queue, a Retry-After) is not shorter for that. */
+static mono_t phase_began(const struct exchange *x)
+{
+    bool is_promised = x->state == EXCHANGE_ADMIT || x->state == EXCHANGE_BACKOFF;
+
+    return is_promised ? clock_mono() : loop_now(x->g->d.loop);
+}
+
 void deadline_extend(struct exchange *x, int64_t delay_ns)
 {
     struct loop *l = x->g->d.loop;
     int64_t total_ns = x->config->total_timeout_ns;
-    mono_t now = loop_now(l);
+    mono_t now = phase_began(x);
 
     x->deadline = delay_ns > 0 ? mono_add(now, delay_ns) : (mono_t){INT64_MAX};
     if (total_ns > 0 && mono_add(x->started, total_ns).ns < x->deadline.ns)
         x->deadline = mono_add(x->started, total_ns);
     if (x->deadline.ns != INT64_MAX && !timer_is_running(&x->timer))
-        loop_timer_start(l, &x->timer, mono_diff(x->deadline, now));
+        loop_timer_start(l, &x->timer, mono_diff(x->deadline, loop_now(l)));
 }
 
 void deadline_begin(struct exchange *x, int64_t delay_ns)

@@ -125,6 +125,30 @@ test('who waits too long is refused, in the form of its own API', async (t) => {
     'inferometer_admission_rejected_total', { class: 'interactive', reason: 'queue_timeout' }) === 2);
 });
 
+/* Many large requests that are whole at the same moment keep the worker busy for a while, and the
+   clock of the last ones' wait begins only then. */
+test('a wait is never shorter than it is to be, however much comes at once', async (t) => {
+  const limits = { max_inflight: 1, max_queue: 100, queue_timeout: '50ms' };
+  const { upstream, gateway } = await setup(t, limits, { workers: 1 });
+  const first = await ask(gateway);
+  const bodies = 40;
+  const body = JSON.stringify(chatRequest({ padding: 'x"'.repeat(250_000) }));
+  const clients = [];
+  for (let i = 0; i < bodies; i++) {
+    clients.push(await rawClient(t, gateway.port));
+    clients[i].send(POST(body.slice(0, -1), body.length));
+  }
+  await waitFor('all but their last byte', async () => (await nOpen(gateway)) === bodies + 1 &&
+    (await gateway.metrics()).value('inferometer_bytes_total',
+      { side: 'client', direction: 'in' }) > bodies * (body.length - 1));
+  for (const c of clients) c.send('}');
+  const refused = await gateway.recordsWhere((r) => r.outcome === 'rejected', bodies);
+  const waits = refused.map((r) => r.stage_queue_ms).sort((a, b) => a - b);
+  assert.ok(waits[0] >= 50, `the shortest wait was ${waits[0]} ms`);
+  await answerNext(upstream, 0);
+  assert.equal((await first.answer).status, 200);
+});
+
 const POST = (body, length = body.length) =>
   'POST /v1/chat/completions HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\n' +
   `Content-Length: ${length}\r\n\r\n${body}`;
