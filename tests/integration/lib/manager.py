@@ -95,6 +95,9 @@ def serve(command, sockets, notify, environment):
             elif os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
                 status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
                 if not must_restart:
+                    # Python gives its handlers up on its way out, and the status is what is left to tell.
+                    for ignored in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+                        signal.signal(ignored, signal.SIG_IGN)
                     return status if status >= 0 else 128 - status
                 must_restart = False
                 pid = run_program(command, sockets, environment)
