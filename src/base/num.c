@@ -274,29 +274,35 @@ size_t num_format_double(double v, char *dst)
     return (size_t)n;
 }
 
-/* "00" to "99": two digits for one division. */
-static const char digit_pairs[] = "00010203040506070809101112131415161718192021222324"
-                                  "25262728293031323334353637383940414243444546474849"
-                                  "50515253545556575859606162636465666768697071727374"
-                                  "75767778798081828384858687888990919293949596979899";
+const char num_digit_pairs[] = "00010203040506070809101112131415161718192021222324"
+                               "25262728293031323334353637383940414243444546474849"
+                               "50515253545556575859606162636465666768697071727374"
+                               "75767778798081828384858687888990919293949596979899";
 
-size_t num_format_u64(uint64_t v, char *dst)
+/* Decimal digits of v > 0. Its bits times 1233 / 4096, about log10(2), are that or one less; the
+ * powers of ten tell which. */
+static size_t count_decimals(uint64_t v)
 {
-    char text[20] UNINITIALIZED; /* 2^64 - 1 has 20 digits; filled from the end */
-    size_t at = sizeof(text);
-    while (v >= 100) {
+    static const uint64_t powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
+                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+    size_t bits = 64 - (size_t)__builtin_clzll(v);
+    size_t n = bits * 1233 >> 12;
+    return n + (v >= powers[n]);
+}
+
+size_t num_format_long_u64(uint64_t v, char *dst)
+{
+    size_t n = count_decimals(v);
+    size_t at = n;
+    for (; v >= 100; v /= 100) {
         at -= 2;
-        memcpy(text + at, digit_pairs + 2 * (v % 100), 2);
-        v /= 100;
+        memcpy(dst + at, num_digit_pairs + 2 * (v % 100), 2);
     }
-    if (v >= 10) {
-        at -= 2;
-        memcpy(text + at, digit_pairs + 2 * v, 2);
-    } else {
-        text[--at] = (char)('0' + v);
-    }
-    memcpy(dst, text + at, sizeof(text) - at);
-    return sizeof(text) - at;
+    if (v >= 10)
+        memcpy(dst, num_digit_pairs + 2 * v, 2);
+    else
+        dst[0] = (char)('0' + v);
+    return n;
 }
 
 size_t num_format_i64(int64_t v, char *dst)
@@ -305,16 +311,6 @@ size_t num_format_i64(int64_t v, char *dst)
         return num_format_u64((uint64_t)v, dst);
     dst[0] = '-';
     return 1 + num_format_u64(-(uint64_t)v, dst + 1); /* unsigned: INT64_MIN negates too */
-}
-
-void num_format_padded(uint64_t v, int width, char *dst)
-{
-    for (; width >= 2; width -= 2) {
-        memcpy(dst + width - 2, digit_pairs + 2 * (v % 100), 2);
-        v /= 100;
-    }
-    if (width == 1)
-        dst[0] = (char)('0' + v % 10);
 }
 
 size_t num_format_decimal(double v, int decimals, char *dst)

@@ -28,8 +28,16 @@ int num_parse_bytes(struct span s, uint64_t *ret_bytes) WARN_UNUSED;
 /* Shortest text that reads back as the same double ("0.1", "1e-06", "+Inf", "NaN"). dst >= 32 B. */
 size_t num_format_double(double v, char *dst);
 
+size_t num_format_long_u64(uint64_t v, char *dst); /* num_format_u64's way with several digits */
+
 /* Decimal digits of v; dst >= 24 B. Returns the length; not terminated. */
-size_t num_format_u64(uint64_t v, char *dst);
+static inline size_t num_format_u64(uint64_t v, char *dst)
+{
+    if (v >= 10)
+        return num_format_long_u64(v, dst);
+    *dst = (char)('0' + v);
+    return 1;
+}
 size_t num_format_i64(int64_t v, char *dst);
 
 /*
@@ -39,7 +47,17 @@ size_t num_format_i64(int64_t v, char *dst);
  */
 size_t num_format_decimal(double v, int decimals, char *dst);
 
+extern const char num_digit_pairs[]; /* "00" to "99", one after the other */
+
 /* Exactly `width` decimal digits of v, zeros in front; v < 10^width. Not terminated. */
-void num_format_padded(uint64_t v, int width, char *dst);
+static inline void num_format_padded(uint64_t v, int width, char *dst)
+{
+    for (; width >= 2; width -= 2) { /* two digits for one division */
+        memcpy(dst + width - 2, num_digit_pairs + 2 * (v % 100), 2);
+        v /= 100;
+    }
+    if (width == 1)
+        dst[0] = (char)('0' + v % 10);
+}
 
 #endif

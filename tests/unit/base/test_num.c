@@ -313,6 +313,31 @@ static void test_format_integers(void **state)
     }
 }
 
+/* Each number of digits, at both of its ends and on both sides of each power of two. */
+static void test_format_all_lengths(void **state)
+{
+    char dst[24];
+    char expect[32];
+    uint64_t power = 1;
+    (void)state;
+    for (int digits = 1; digits <= 20; digits++, power *= 10) {
+        const uint64_t values[] = {power - 1, power, power + 1, power * 2 - 1, power * 5};
+        for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+            (void)snprintf(expect, sizeof(expect), "%" PRIu64, values[i]);
+            size_t n = num_format_u64(values[i], dst);
+            assert_span_equal(expect, span_of(dst, n), span_cstr(expect));
+        }
+    }
+    for (int bit = 0; bit < 64; bit++) {
+        for (int64_t step = -1; step <= 1; step++) {
+            uint64_t v = (UINT64_C(1) << bit) + (uint64_t)step;
+            (void)snprintf(expect, sizeof(expect), "%" PRIu64, v);
+            size_t n = num_format_u64(v, dst);
+            assert_span_equal(expect, span_of(dst, n), span_cstr(expect));
+        }
+    }
+}
+
 static void test_format_decimal(void **state)
 {
     static const struct {
@@ -348,6 +373,10 @@ static void test_format_padded(void **state)
     assert_span_equal("1", span_of(text, 1), SPAN("7"));
     num_format_padded(7, 3, text);
     assert_span_equal("3", span_of(text, 3), SPAN("007"));
+    num_format_padded(42, 2, text);
+    assert_span_equal("2", span_of(text, 2), SPAN("42"));
+    num_format_padded(0, 4, text);
+    assert_span_equal("4", span_of(text, 4), SPAN("0000"));
     num_format_padded(123456, 6, text);
     assert_span_equal("6", span_of(text, 6), SPAN("123456"));
 }
@@ -355,12 +384,13 @@ static void test_format_padded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_format_decimal), cmocka_unit_test(test_format_padded),
-        cmocka_unit_test(test_parse_u64),      cmocka_unit_test(test_parse_i64),
-        cmocka_unit_test(test_parse_hex),      cmocka_unit_test(test_parse_double),
-        cmocka_unit_test(test_parse_duration), cmocka_unit_test(test_parse_bytes),
-        cmocka_unit_test(test_format_double),  cmocka_unit_test(test_double_round_trip),
-        cmocka_unit_test(test_other_locale),   cmocka_unit_test(test_format_integers),
+        cmocka_unit_test(test_format_decimal),     cmocka_unit_test(test_format_padded),
+        cmocka_unit_test(test_parse_u64),          cmocka_unit_test(test_parse_i64),
+        cmocka_unit_test(test_parse_hex),          cmocka_unit_test(test_parse_double),
+        cmocka_unit_test(test_parse_duration),     cmocka_unit_test(test_parse_bytes),
+        cmocka_unit_test(test_format_double),      cmocka_unit_test(test_double_round_trip),
+        cmocka_unit_test(test_other_locale),       cmocka_unit_test(test_format_integers),
+        cmocka_unit_test(test_format_all_lengths),
     };
     guard_init(&guard, 4096);
     int r = cmocka_run_group_tests_name("base/num", tests, NULL, NULL);
