@@ -8,6 +8,7 @@
  */
 #include "base/jsonw.h"
 
+#include <endian.h>
 #include <math.h>
 
 #include "base/num.h"
@@ -129,6 +130,37 @@ static void put_escape(struct jsonw *w, unsigned char c)
 static bool is_plain(unsigned char c)
 {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/*
+ * Top bits of the bytes of word that are not plain. Each test is a sum over all bytes at once, made
+ * so that its result has the top bit where the byte is odd; a carry or borrow comes only from an
+ * odd byte, so that what it may make of the bytes above does not matter to who looks at the lowest.
+ */
+static uint64_t odd_bytes(uint64_t word)
+{
+    const uint64_t ones = UINT64_MAX / 0xff;
+    uint64_t is_control = word - ones * 0x20;
+    uint64_t is_quote = (word ^ ones * '"') - ones;
+    uint64_t is_backslash = (word ^ ones * '\\') - ones;
+    uint64_t is_del = word + ones;
+    return (word | is_control | is_quote | is_backslash | is_del) & (ones * 0x80);
+}
+
+size_t jsonw_copy_plain(char *to, const char *from, size_t max)
+{
+    size_t i = 0;
+    for (; max - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, from + i, sizeof(word));
+        memcpy(to + i, &word, sizeof(word));
+        uint64_t odd = odd_bytes(le64toh(word));
+        if (odd != 0)
+            return i + (size_t)__builtin_ctzll(odd) / 8;
+    }
+    for (; i < max && is_plain((unsigned char)from[i]); i++)
+        to[i] = from[i];
+    return i;
 }
 
 void jsonw_str(struct jsonw *w, struct span s)

@@ -42,4 +42,13 @@ void jsonw_bool(struct jsonw *w, bool v);
 void jsonw_null(struct jsonw *w);
 void jsonw_raw(struct jsonw *w, struct span json); /* already valid JSON */
 
+/*
+ * For who writes whole lines at once: copies what stands for itself between quotes, up to the first
+ * byte of [from, from + max) that does not: a quote, a backslash, a control character (so the NUL
+ * at a text's end), DEL, anything beyond ASCII. Returns how many bytes that were. Nothing behind
+ * max is read; up to JSONW_COPY_SLACK bytes behind the copy may be written.
+ */
+enum { JSONW_COPY_SLACK = 8 };
+size_t jsonw_copy_plain(char *to, const char *from, size_t max);
+
 #endif

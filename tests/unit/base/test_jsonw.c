@@ -147,11 +147,45 @@ static void test_allocation_failures(void **state)
     assert_true(memfail_each(write_without_memory, NULL) >= 2);
 }
 
+/* Up to the first byte that needs more, whatever that is and wherever it stands; what is read ends
+ * at max, what is written beyond the copy within the slack. */
+static void test_copy_plain(void **state)
+{
+    enum { MAX = 20 };
+    struct guard guard;
+    (void)state;
+    guard_init(&guard, 64);
+    for (size_t max = 0; max <= MAX; max++) {
+        for (size_t at = 0; at < max; at++) {
+            for (int byte = 0; byte <= 0xff; byte++) {
+                char text[MAX];
+                char to[MAX + JSONW_COPY_SLACK + 1];
+                bool is_odd = byte < 0x20 || byte >= 0x7f || byte == '"' || byte == '\\';
+                size_t expect = is_odd ? at : max;
+                memset(text, byte % 2 ? 'z' : ' ', sizeof(text));
+                text[at] = (char)byte;
+                for (size_t i = at + 1; is_odd && i < max; i++)
+                    text[i] = (char)(i % 3 ? 0xff : 0); /* must not matter any more */
+                memset(to, '!', sizeof(to));
+                struct span from = guard_copy(&guard, span_of(text, max));
+                assert_int_equal(jsonw_copy_plain(to, from.p, max), expect);
+                assert_memory_equal(to, text, expect);
+                assert_int_equal(to[expect + JSONW_COPY_SLACK], '!');
+            }
+        }
+    }
+    char nothing = '!';
+    assert_int_equal(jsonw_copy_plain(&nothing, "", 0), 0);
+    assert_int_equal(nothing, '!');
+    guard_done(&guard);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_commas),
         cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_copy_plain),
         cmocka_unit_test(test_error_is_sticky),
         cmocka_unit_test(test_allocation_failures),
     };
