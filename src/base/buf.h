@@ -47,6 +47,12 @@ int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3) WARN_UNUSE
 int buf_reserve(struct buf *b, size_t n, char **ret_p) WARN_UNUSED;
 void buf_commit(struct buf *b, size_t n);
 
+/* Where the content ends and what was reserved begins; after a buf_reserve only. */
+static inline char *buf_end(struct buf *b)
+{
+    return b->_p + b->_off + b->_len;
+}
+
 /* Drops n bytes (<= length) from the front; frees the memory when b becomes empty and large. */
 void buf_consume(struct buf *b, size_t n);
 void buf_clear(struct buf *b);                /* empty, memory kept */

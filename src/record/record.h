@@ -247,17 +247,21 @@ enum record_type {
     RECORD_TIMELINE, /* struct span; JSON: array of [ms, output events, tokens or 0] */
 };
 
+/* Bytes that may be read of any json_key, which is no longer: a copy of them needs no length. */
+enum { RECORD_KEY_ROOM = 32 };
+
 struct record_field {
-    const char *name;     /* JSON key, with its unit */
-    struct span json_key; /* the same as it stands in the line: quoted, with its colon */
-    const char *group;    /* heading in docs/RECORD.md */
-    const char *unit;     /* "ms", "tokens", "bytes", "" */
-    const char *help;
+    /* the first ones are what a line needs */
+    struct span json_key; /* the name as it stands in the line: quoted, with its colon */
     size_t offset;
     size_t size;                     /* of the member */
     const char *(*enum_name)(int i); /* RECORD_ENUM: of the value, RECORD_FLAGS: of the bit */
+    const char *group;               /* heading in docs/RECORD.md */
     enum record_type type;
-    bool is_base; /* always written, null when unknown; others only when known */
+    bool is_base;     /* always written, null when unknown; others only when known */
+    const char *name; /* JSON key, with its unit */
+    const char *unit; /* "ms", "tokens", "bytes", "" */
+    const char *help;
 };
 extern const struct record_field record_fields[];
 extern const char record_group_stream[]; /* the group of fields that only streams have */
@@ -267,7 +271,7 @@ extern const size_t record_n_fields;
 enum { RECORD_LINE_MAX = 16 * 1024 + 12 * TIMELINE_BYTES + 6 * RECORD_LABELS_MAX };
 
 /* One compact JSON object without line end, fields in table order. 0 or -errno of buf, which has to
- * have room for 2 * RECORD_LINE_MAX within its maximum. */
+ * have room for RECORD_LINE_MAX within its maximum. */
 int record_to_json(const struct record *r, struct buf *out) WARN_UNUSED;
 
 /* docs/RECORD.md. */

@@ -33,8 +33,15 @@ _Static_assert(sizeof(enum outcome) == sizeof(int) && sizeof(enum tpot_status) =
                "the writer reads enum members as int");
 
 #define MEMBER(m) .offset = offsetof(struct record, m), .size = sizeof(((struct record *)0)->m)
+/* Behind the key, so that RECORD_KEY_ROOM bytes of it can be read. */
+#define BLANKS "                                "
+_Static_assert(sizeof(BLANKS) > RECORD_KEY_ROOM, "as many as the room");
+#define JSON_KEY(quoted)                                                                           \
+    {                                                                                              \
+        quoted BLANKS, sizeof(quoted) - 1                                                          \
+    }
 #define FIELD(key, heading, kind, text)                                                            \
-    .name = "" key "", .json_key = SPAN_INIT("\"" key "\":"), .group = (heading), .type = (kind),  \
+    .name = "" key "", .json_key = JSON_KEY("\"" key "\":"), .group = (heading), .type = (kind),   \
     .help = (text)
 #define ROW(key, heading, kind, member, in, text)                                                  \
     {                                                                                              \

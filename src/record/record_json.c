@@ -5,7 +5,9 @@
  * Durations are written from integers: a double would already round the nanoseconds of a long day.
  *
  * A line is written for every request, so it goes straight into room that was reserved for the
- * longest one; only texts that need escapes take the way through base/jsonw.h.
+ * longest one. A field's key is written before anybody knows whether its value is known; only what
+ * moves on behind the value makes it count. So each function that writes gets where to write, and
+ * returns where that ends, or NULL for a value that is unknown.
  */
 #include "record/record.h"
 
@@ -14,7 +16,8 @@
 #include "base/jsonw.h"
 #include "base/num.h"
 
-/* All texts full, each byte escaped to six, and everything else besides; a test holds it. */
+/* All texts full, each byte escaped to six, and everything else besides, with much to spare for
+ * copies of whole blocks that end behind what they copy; a test holds it. */
 enum { LINE_BYTES_MAX = 16 * 1024, TOKENS_DECIMALS = 6 };
 
 /*
@@ -31,43 +34,27 @@ _Static_assert(LINE_BYTES_MAX + TIMELINE_TEXT_PER_BYTE * TIMELINE_BYTES +
                    RECORD_LINE_MAX,
                "what is reserved for a line");
 
-/* A line under construction: bytes since start are not yet committed to out. */
-struct line {
-    struct buf *out;
-    size_t n_extra; /* room that this row needs beyond LINE_BYTES_MAX */
-    char *start;
-    char *at;
-    int error;
-};
-
-static void line_reserve(struct line *l)
+/* Takes into out what was written up to at. */
+static void commit(struct buf *out, const char *at)
 {
-    l->error = buf_reserve(l->out, LINE_BYTES_MAX + l->n_extra, &l->start);
-    l->at = l->start;
+    buf_commit(out, (size_t)(at - buf_end(out)));
 }
 
-static void line_commit(struct line *l)
+static char *put(char *at, struct span s)
 {
-    buf_commit(l->out, (size_t)(l->at - l->start));
-    l->start = l->at;
+    memcpy(at, s.p, s.n);
+    return at + s.n;
 }
 
-static void put(struct line *l, struct span s)
-{
-    memcpy(l->at, s.p, s.n);
-    l->at += s.n;
-}
+/* --- numbers and times --- */
 
 /* "12.345678": ms with exactly the nanoseconds as decimals. */
-static void put_ms(struct line *l, int64_t ns)
+static char *put_ms(char *at, uint64_t ns)
 {
-    uint64_t magnitude = ns < 0 ? -(uint64_t)ns : (uint64_t)ns;
-    if (ns < 0)
-        *l->at++ = '-';
-    l->at += num_format_u64(magnitude / (uint64_t)NS_PER_MS, l->at);
-    *l->at++ = '.';
-    num_format_padded(magnitude % (uint64_t)NS_PER_MS, 6, l->at);
-    l->at += 6;
+    at += num_format_u64(ns / (uint64_t)NS_PER_MS, at);
+    *at++ = '.';
+    num_format_padded(ns % (uint64_t)NS_PER_MS, 6, at);
+    return at + 6;
 }
 
 /* Days since the epoch -> date, proleptic Gregorian calendar, in eras of 400 years from 1 March. */
@@ -86,25 +73,118 @@ static void civil_from_days(int64_t days, int64_t *ret_year, int *ret_month, int
 }
 
 /* RFC 3339, UTC, microseconds, in quotes. */
-static void put_wall(struct line *l, int64_t t_us)
+static char *put_wall(char *at, int64_t t_us)
 {
     const int64_t us_per_day = INT64_C(86400) * 1000000;
     int64_t days = t_us / us_per_day - (t_us % us_per_day < 0);
     int64_t us = t_us - days * us_per_day;
+    uint64_t s = (uint64_t)(us / US_PER_S);
     int64_t year;
     int month;
     int day;
-    char *at = l->at + 1;
     civil_from_days(days, &year, &month, &day);
-    put(l, SPAN("\"0000-00-00T00:00:00.000000Z\""));
-    num_format_padded((uint64_t)year % 10000, 4, at);
-    num_format_padded((uint64_t)month, 2, at + 5);
-    num_format_padded((uint64_t)day, 2, at + 8);
-    num_format_padded((uint64_t)(us / 3600000000), 2, at + 11);
-    num_format_padded((uint64_t)(us / 60000000 % 60), 2, at + 14);
-    num_format_padded((uint64_t)(us / 1000000 % 60), 2, at + 17);
-    num_format_padded((uint64_t)(us % 1000000), 6, at + 20);
+    char *end = put(at, SPAN("\"0000-00-00T00:00:00.000000Z\""));
+    num_format_padded((uint64_t)year % 10000, 4, at + 1);
+    num_format_padded((uint64_t)month, 2, at + 6);
+    num_format_padded((uint64_t)day, 2, at + 9);
+    num_format_padded(s / 3600, 2, at + 12);
+    num_format_padded(s / 60 % 60, 2, at + 15);
+    num_format_padded(s % 60, 2, at + 18);
+    num_format_padded((uint64_t)(us % US_PER_S), 6, at + 21);
+    return end;
 }
+
+/* "12.345": ms from whole microseconds. */
+static char *put_ms_of_us(char *at, uint64_t us)
+{
+    at += num_format_u64(us / 1000, at);
+    *at++ = '.';
+    num_format_padded(us % 1000, 3, at);
+    return at + 3;
+}
+
+static char *put_timeline(char *at, struct span bytes)
+{
+    struct timeline_entry e = {0};
+    char next = '[';
+    while (timeline_next(&bytes, &e)) {
+        *at++ = next;
+        *at++ = '[';
+        at = put_ms_of_us(at, (uint64_t)e.offset_us);
+        *at++ = ',';
+        at += num_format_u64(e.n_events, at);
+        *at++ = ',';
+        at += num_format_u64(e.n_tokens, at);
+        *at++ = ']';
+        next = ',';
+    }
+    *at++ = ']';
+    return at;
+}
+
+/* --- texts --- */
+
+/* A name of ours: plain. */
+static char *put_name(char *at, const char *name)
+{
+    *at++ = '"';
+    at = put(at, span_cstr(name));
+    *at++ = '"';
+    return at;
+}
+
+/* A peer's text, with escapes and repaired UTF-8. What is reserved is enough for that, too. */
+static char *put_odd_text(struct buf *out, char *at, struct span s)
+{
+    struct jsonw w;
+    commit(out, at);
+    jsonw_init(&w, out);
+    jsonw_str(&w, s);
+    return buf_end(out);
+}
+
+/* Up to its NUL, or all of max bytes. */
+static char *put_text(struct buf *out, char *at, const char *text, size_t max)
+{
+    size_t n = jsonw_copy_plain(at + 1, text, max);
+    if (UNLIKELY(n < max && text[n] != '\0'))
+        return put_odd_text(out, at, span_of(text, strnlen(text, max)));
+    at[0] = '"';
+    at[n + 1] = '"';
+    return at + n + 2;
+}
+
+static char *put_labels(struct buf *out, char *at, struct span pairs)
+{
+    char next = '{';
+    while (pairs.n > 0) {
+        struct span name = span_split(&pairs, '\0');
+        struct span value = span_split(&pairs, '\0');
+        *at++ = next;
+        at = put_text(out, at, name.p, name.n);
+        *at++ = ':';
+        at = put_text(out, at, value.p, value.n);
+        next = ',';
+    }
+    *at++ = '}';
+    return at;
+}
+
+static char *put_flags(char *at, const struct record_field *f, uint32_t bits)
+{
+    char next = '[';
+    if (bits == 0)
+        return put(at, SPAN("[]"));
+    for (; bits != 0; bits &= bits - 1) {
+        *at++ = next;
+        at = put_name(at, f->enum_name(__builtin_ctz(bits)));
+        next = ',';
+    }
+    *at++ = ']';
+    return at;
+}
+
+/* --- fields --- */
 
 static int64_t read_i64(const void *p)
 {
@@ -141,237 +221,84 @@ static struct span read_span(const void *p)
     return s;
 }
 
-static struct span read_text(const struct record_field *f, const void *p)
+static const char *read_name(const void *p)
 {
-    if (f->type == RECORD_STR)
-        return span_of(p, strnlen(p, f->size));
-    const char *s;
-    memcpy(&s, p, sizeof(s));
-    return span_cstr(s);
+    const char *name;
+    memcpy(&name, p, sizeof(name));
+    return name ? name : "";
 }
 
-static bool is_known(const struct record_field *f, const void *p)
+/* The value of the member at p; NULL: it is unknown. */
+static char *put_value(struct buf *out, char *at, const struct record_field *f, const void *p)
 {
     switch (f->type) {
     case RECORD_STR:
-    case RECORD_CSTR:
-        return read_text(f, p).n > 0;
+        return *(const char *)p ? put_text(out, at, p, f->size) : NULL;
+    case RECORD_CSTR: {
+        const char *name = read_name(p);
+        return *name ? put_text(out, at, name, strlen(name)) : NULL;
+    }
     case RECORD_I64:
-    case RECORD_DURATION:
-        return read_i64(p) >= 0;
+        return read_i64(p) >= 0 ? at + num_format_i64(read_i64(p), at) : NULL;
     case RECORD_RAW_I64:
-        return read_i64(p) != RECORD_UNTOLD;
-    case RECORD_WALL:
-        return read_i64(p) != 0;
+        return read_i64(p) != RECORD_UNTOLD ? at + num_format_i64(read_i64(p), at) : NULL;
     case RECORD_INT:
-        return read_int(p) != 0;
-    case RECORD_DOUBLE:
-        return read_double(p) >= 0.0;
-    case RECORD_LABELS:
-    case RECORD_TIMELINE:
-        return read_span(p).n > 0;
+        return read_int(p) != 0 ? at + num_format_i64(read_int(p), at) : NULL;
     case RECORD_U32:
+        return at + num_format_u64(read_u32(p), at);
     case RECORD_U64:
+        return at + num_format_u64((uint64_t)read_i64(p), at);
     case RECORD_BOOL:
-    case RECORD_ENUM:
-    case RECORD_FLAGS:
-        break;
-    }
-    return true;
-}
-
-/* Non-zero: a byte of word is below n (at most 0x80), counted in its lowest such byte. */
-static uint64_t has_below(uint64_t word, uint8_t n)
-{
-    const uint64_t ones = ~UINT64_C(0) / 255;
-    return (word - ones * n) & ~word & (ones * 0x80);
-}
-
-static bool is_plain_word(uint64_t word)
-{
-    const uint64_t ones = ~UINT64_C(0) / 255;
-    uint64_t odd = (word & (ones * 0x80)) | has_below(word, 0x20) |
-                   has_below(word ^ ones * 0x7f, 1) | has_below(word ^ ones * '"', 1) |
-                   has_below(word ^ ones * '\\', 1);
-    return odd == 0;
-}
-
-/* Bytes that stand for themselves between quotes: eight at a time, the last ones among blanks. */
-static bool is_plain(struct span s)
-{
-    uint64_t word;
-    size_t i = 0;
-    for (; i + sizeof(word) <= s.n; i += sizeof(word)) {
-        memcpy(&word, s.p + i, sizeof(word));
-        if (!is_plain_word(word))
-            return false;
-    }
-    memset(&word, ' ', sizeof(word));
-    for (size_t k = 0; i + k < s.n; k++)
-        ((char *)&word)[k] = s.p[i + k];
-    return is_plain_word(word);
-}
-
-/* A peer's text, with escapes and repaired UTF-8 where it needs them. */
-static void put_odd_text(struct line *l, struct span s)
-{
-    struct jsonw w;
-    line_commit(l);
-    jsonw_init(&w, l->out);
-    jsonw_str(&w, s);
-    line_reserve(l);
-    if (jsonw_error(&w) < 0)
-        l->error = jsonw_error(&w);
-}
-
-static void put_text(struct line *l, struct span s)
-{
-    if (UNLIKELY(!is_plain(s))) {
-        put_odd_text(l, s);
-        return;
-    }
-    *l->at++ = '"';
-    put(l, s);
-    *l->at++ = '"';
-}
-
-static void put_flags(struct line *l, const struct record_field *f, uint32_t bits)
-{
-    const char *open = l->at;
-    *l->at++ = '[';
-    for (; bits != 0; bits &= bits - 1) {
-        if (l->at > open + 1)
-            *l->at++ = ',';
-        put_text(l, span_cstr(f->enum_name(__builtin_ctz(bits))));
-    }
-    *l->at++ = ']';
-}
-
-/* "12.345": ms from whole microseconds. */
-static void put_ms_of_us(struct line *l, uint64_t us)
-{
-    l->at += num_format_u64(us / 1000, l->at);
-    *l->at++ = '.';
-    num_format_padded(us % 1000, 3, l->at);
-    l->at += 3;
-}
-
-static void put_timeline(struct line *l, struct span bytes)
-{
-    struct timeline_entry e = {0};
-    const char *separator = "[";
-    while (timeline_next(&bytes, &e)) {
-        put(l, span_cstr(separator));
-        *l->at++ = '[';
-        put_ms_of_us(l, (uint64_t)e.offset_us);
-        *l->at++ = ',';
-        l->at += num_format_u64(e.n_events, l->at);
-        *l->at++ = ',';
-        l->at += num_format_u64(e.n_tokens, l->at);
-        *l->at++ = ']';
-        separator = ",";
-    }
-    *l->at++ = ']';
-}
-
-static void put_labels(struct line *l, struct span pairs)
-{
-    char next = '{';
-    while (pairs.n > 0) {
-        *l->at++ = next;
-        put_text(l, span_split(&pairs, '\0'));
-        *l->at++ = ':';
-        put_text(l, span_split(&pairs, '\0'));
-        next = ',';
-    }
-    *l->at++ = '}';
-}
-
-static void put_value(struct line *l, const struct record_field *f, const void *p)
-{
-    switch (f->type) {
-    case RECORD_STR:
-    case RECORD_CSTR:
-        put_text(l, read_text(f, p));
-        break;
-    case RECORD_I64:
-    case RECORD_RAW_I64:
-        l->at += num_format_i64(read_i64(p), l->at);
-        break;
-    case RECORD_INT:
-        l->at += num_format_i64(read_int(p), l->at);
-        break;
-    case RECORD_U32:
-        l->at += num_format_u64(read_u32(p), l->at);
-        break;
-    case RECORD_U64:
-        l->at += num_format_u64((uint64_t)read_i64(p), l->at);
-        break;
-    case RECORD_BOOL:
-        put(l, *(const bool *)p ? SPAN("true") : SPAN("false"));
-        break;
+        return put(at, *(const bool *)p ? SPAN("true") : SPAN("false"));
     case RECORD_DURATION:
-        put_ms(l, read_i64(p));
-        break;
+        return read_i64(p) >= 0 ? put_ms(at, (uint64_t)read_i64(p)) : NULL;
     case RECORD_WALL:
-        put_wall(l, read_i64(p));
-        break;
+        return read_i64(p) != 0 ? put_wall(at, read_i64(p)) : NULL;
     case RECORD_ENUM:
-        put_text(l, span_cstr(f->enum_name(read_int(p))));
-        break;
+        return put_name(at, f->enum_name(read_int(p)));
     case RECORD_FLAGS:
-        put_flags(l, f, read_u32(p));
-        break;
+        return put_flags(at, f, read_u32(p));
     case RECORD_LABELS:
-        put_labels(l, read_span(p));
-        break;
+        return read_span(p).n > 0 ? put_labels(out, at, read_span(p)) : NULL;
     case RECORD_TIMELINE:
-        put_timeline(l, read_span(p));
-        break;
+        return read_span(p).n > 0 ? put_timeline(at, read_span(p)) : NULL;
     case RECORD_DOUBLE:
-        l->at += num_format_decimal(read_double(p), TOKENS_DECIMALS, l->at);
-        break;
+        return read_double(p) >= 0.0 ? at + num_format_decimal(read_double(p), TOKENS_DECIMALS, at)
+                                     : NULL;
     }
+    return NULL;
 }
 
-/* Fields about a stream say nothing about an answer that was none. */
-static bool is_applicable(const struct record_field *f, const struct record *r)
+static char *put_field(struct buf *out, char *at, const struct record_field *f,
+                       const struct record *r)
 {
-    return f->is_base || r->is_stream || f->group != record_group_stream;
-}
-
-static void put_field(struct line *l, const struct record_field *f, const struct record *r)
-{
-    const void *p = (const char *)r + f->offset;
-    bool is_written = is_known(f, p) && is_applicable(f, r);
-    if (!is_written && !f->is_base)
-        return;
-    *l->at++ = ',';
-    put(l, f->json_key);
-    if (is_written)
-        put_value(l, f, p);
-    else
-        put(l, SPAN("null"));
+    char *key = at + 1;
+    char *value = key + f->json_key.n;
+    *at = ',';
+    memcpy(key, f->json_key.p, RECORD_KEY_ROOM);
+    char *end = put_value(out, value, f, (const char *)r + f->offset);
+    if (end)
+        return end;
+    return f->is_base ? put(value, SPAN("null")) : at;
 }
 
 int record_to_json(const struct record *r, struct buf *out)
 {
-    size_t n_before = buf_len(out);
-    struct line l = {.out = out,
-                     .n_extra = r->timeline.n * TIMELINE_TEXT_PER_BYTE +
-                                r->labels.n * LABELS_TEXT_PER_BYTE};
-    line_reserve(&l);
-    if (l.error < 0)
-        return l.error;
-    put(&l, SPAN("{\"schema_version\":"));
-    l.at += num_format_i64(RECORD_SCHEMA_VERSION, l.at);
-    for (size_t i = 0; i < record_n_fields && l.error == 0; i++)
-        put_field(&l, &record_fields[i], r);
-    if (l.error < 0) {
-        buf_truncate(out, n_before);
-        return l.error;
+    size_t n_extra = r->timeline.n * TIMELINE_TEXT_PER_BYTE + r->labels.n * LABELS_TEXT_PER_BYTE;
+    /* Fields about a stream say nothing about an answer that was none. */
+    const char *left_out = r->is_stream ? NULL : record_group_stream;
+    char *at = NULL;
+    int error = buf_reserve(out, LINE_BYTES_MAX + n_extra, &at);
+    if (error < 0)
+        return error;
+    at = put(at, SPAN("{\"schema_version\":"));
+    at += num_format_i64(RECORD_SCHEMA_VERSION, at);
+    for (size_t i = 0; i < record_n_fields; i++) {
+        const struct record_field *f = &record_fields[i];
+        if (f->group != left_out)
+            at = put_field(out, at, f, r);
     }
-    *l.at++ = '}';
-    line_commit(&l);
+    *at++ = '}';
+    commit(out, at);
     return 0;
 }

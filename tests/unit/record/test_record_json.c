@@ -191,6 +191,7 @@ static void table_is_consistent(void **state)
         char quoted[96];
         (void)snprintf(quoted, sizeof(quoted), "\"%s\":", f->name);
         assert_span_equal(f->name, f->json_key, span_cstr(quoted));
+        assert_row(f->name, f->json_key.n <= RECORD_KEY_ROOM);
         for (size_t k = 0; k < i; k++)
             assert_row(f->name, strcmp(f->name, record_fields[k].name) != 0);
     }
