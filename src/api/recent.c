@@ -6,15 +6,20 @@
 
 #include "base/mem.h"
 
+enum { ROOM_STEP = 256 };
+
+struct line {
+    char *text;
+    size_t n;
+    size_t room; /* bytes at text */
+};
+
 struct recent {
     pthread_mutex_t lock;
     size_t capacity;
     size_t n;    /* lines held */
     size_t next; /* slot of the next line */
-    struct {
-        char *text;
-        size_t n;
-    } lines[];
+    struct line lines[];
 };
 
 int recent_new(size_t capacity, struct recent **ret)
@@ -43,26 +48,44 @@ struct recent *recent_free(struct recent *r)
     return NULL;
 }
 
+/* Makes the slot's memory fit a line of n bytes, which is much like the one before as a rule. */
+static bool fit(struct line *l, size_t n)
+{
+    size_t room = (n / ROOM_STEP + 1) * ROOM_STEP;
+    char *text;
+
+    if (l->room >= n && l->room <= 2 * room)
+        return true;
+    text = mem_alloc(room);
+    if (!text)
+        return false;
+    mem_free(l->text);
+    *l = (struct line){.text = text, .room = room};
+    return true;
+}
+
+static void keep(struct recent *r, struct span line)
+{
+    struct line *l = &r->lines[r->next];
+
+    if (!fit(l, line.n))
+        return;
+    memcpy(l->text, line.p, line.n);
+    l->n = line.n;
+    r->next = r->next + 1 < r->capacity ? r->next + 1 : 0;
+    if (r->n < r->capacity)
+        r->n++;
+}
+
 void recent_push(struct recent *r, struct span line)
 {
-    char *text, *old;
-
     while (line.n > 0 && (line.p[line.n - 1] == '\n' || line.p[line.n - 1] == '\r'))
         line.n--;
     if (line.n == 0 || line.n > RECENT_LINE_MAX)
         return;
-    text = mem_strndup(line.p, line.n);
-    if (!text)
-        return;
     pthread_mutex_lock(&r->lock);
-    old = r->lines[r->next].text;
-    r->lines[r->next].text = text;
-    r->lines[r->next].n = line.n;
-    r->next = (r->next + 1) % r->capacity;
-    if (r->n < r->capacity)
-        r->n++;
+    keep(r, line);
     pthread_mutex_unlock(&r->lock);
-    mem_free(old);
 }
 
 void recent_write(struct recent *r, size_t max, struct jsonw *w)

@@ -60,6 +60,69 @@ static void test_long_line_is_left_out(void **state)
     buf_done(&out);
 }
 
+/* A line takes the place of one of any other length. */
+static void test_lengths_change(void **state)
+{
+    static const size_t lengths[] = {10,
+                                     300,
+                                     255,
+                                     256,
+                                     257,
+                                     511,
+                                     512,
+                                     RECENT_LINE_MAX,
+                                     100,
+                                     1,
+                                     512,
+                                     513,
+                                     1024,
+                                     90,
+                                     RECENT_LINE_MAX,
+                                     2};
+    static char line[RECENT_LINE_MAX];
+    struct recent *r;
+    struct buf out;
+    (void)state;
+    buf_init(&out, 1 << 20);
+    assert_int_equal(recent_new(2, &r), 0);
+    for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
+        memset(line, (int)('0' + i % 10), lengths[i]);
+        recent_push(r, span_of(line, lengths[i]));
+        struct span got = written(r, 1, &out);
+        assert_span_equal("the newest", span_of(got.p + 1, got.n - 2), span_of(line, lengths[i]));
+        if (i > 0)
+            assert_int_equal(written(r, 2, &out).n, lengths[i] + lengths[i - 1] + 3);
+    }
+    recent_free(r);
+    buf_done(&out);
+}
+
+/* Lines much alike cost no allocation any more; one that finds none is left out, the others stay.
+ */
+static void test_memory_is_used_again(void **state)
+{
+    struct recent *r;
+    struct buf out;
+    (void)state;
+    buf_init(&out, 1 << 20);
+    assert_int_equal(recent_new(2, &r), 0);
+    (void)written(r, 2, &out);
+    recent_push(r, SPAN("1"));
+    recent_push(r, SPAN("22"));
+    mem_fail_from(1);
+    recent_push(r, SPAN("333"));
+    assert_span_equal("the same room", written(r, 2, &out), SPAN("[333,22]"));
+    static char line[1000];
+    memset(line, '4', sizeof(line));
+    recent_push(r, span_of(line, sizeof(line)));
+    assert_span_equal("no room", written(r, 2, &out), SPAN("[333,22]"));
+    mem_fail_off();
+    recent_push(r, SPAN("5"));
+    assert_span_equal("goes on", written(r, 2, &out), SPAN("[5,333]"));
+    recent_free(r);
+    buf_done(&out);
+}
+
 static int attempt(void *ctx)
 {
     struct recent *r;
@@ -86,6 +149,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_newest_first_and_bounded),
         cmocka_unit_test(test_long_line_is_left_out),
+        cmocka_unit_test(test_lengths_change),
+        cmocka_unit_test(test_memory_is_used_again),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests_name("api/recent", tests, NULL, NULL);
