@@ -2,8 +2,9 @@
 /*
  * export/jsonlog.c - queue -> batch of lines -> write(2).
  *
- * The thread lingers LINGER_MS after the first record of a batch: under load a batch then holds
- * hundreds of lines, and the bell of the queue rings 50 times a second instead of once per request.
+ * The thread lingers LINGER_MS after the first record of a batch, and between batches: under load
+ * it wakes only so often, each time for many lines, and the bell of the queue does not ring at all,
+ * because nobody looked into it and found it empty.
  *
  * A batch stays until it is written; `n_written` may point into a line. While it stays nothing is
  * taken from the queue, which is sized for such times. On a changed file n_written goes back to the
@@ -30,11 +31,13 @@
 #include "base/mem.h"
 #include "base/queue.h"
 #include "base/stat.h"
+#include "export/rows.h"
 
 enum {
     BATCH_RECORDS = 256,
     BATCH_BYTES_MAX = 1024 * 1024,
     LINGER_MS = 20,
+    POLL_MS = 20, /* for a pipe that takes no more */
     RETRY_MS = 500,
     IDLE_MS = 1000,
     GIVE_UP_MS = 2000, /* at the end, when the disk takes nothing */
@@ -45,6 +48,7 @@ enum {
 
 struct jsonlog {
     struct queue *queue;
+    struct rows rows;
     char *path; /* "": no file, and fd is -1 */
     void (*on_line)(void *arg, struct span line);
     void *on_line_arg;
@@ -59,6 +63,10 @@ struct jsonlog {
     size_t n_written; /* bytes of the batch that are in the file */
     size_t n_lines;   /* in the batch */
     bool is_torn;     /* the file, as opened, ends inside a line that must be ended first */
+    bool must_linger; /* before the next look into the queue */
+    size_t n_taken;   /* records of `taken` */
+    size_t n_rendered;
+    void *taken[BATCH_RECORDS]; /* from the queue */
 };
 
 /* --- file --- */
@@ -147,26 +155,49 @@ static void render(struct jsonlog *log, const struct record *r)
         log->on_line(log->on_line_arg, span_of(buf_span(&log->batch).p + len, end - len));
 }
 
-/* Room that the longest line surely fits in, with what is reserved on its way. */
+/* Room that the longest line surely fits in. */
 static bool has_room(const struct jsonlog *log)
 {
-    return buf_len(&log->batch) + 2 * RECORD_LINE_MAX + 1 <= BATCH_BYTES_MAX;
+    return buf_len(&log->batch) + RECORD_LINE_MAX + 1 <= BATCH_BYTES_MAX;
 }
 
-/* Fills an empty batch from the queue; false: nothing was there. */
-static bool fill_batch(struct jsonlog *log)
+static void clear_batch(struct jsonlog *log)
 {
     buf_clear(&log->batch);
     log->n_written = 0;
     log->n_lines = 0;
-    for (int i = 0; i < BATCH_RECORDS && has_room(log); i++) {
-        struct record *r = queue_pop(log->queue);
-        if (!r)
-            break;
-        stat_add(STAT_RECORDS_QUEUED, -1);
+}
+
+static void give_back(struct jsonlog *log)
+{
+    rows_give(&log->rows, log->taken, log->n_taken);
+    log->n_taken = 0;
+    log->n_rendered = 0;
+}
+
+static void take_records(struct jsonlog *log)
+{
+    log->n_taken = queue_pop_many(log->queue, log->taken, BATCH_RECORDS);
+    stat_add(STAT_RECORDS_QUEUED, -(int64_t)log->n_taken);
+}
+
+/* Fills an empty batch, from the queue once all that was taken is rendered; false: nothing was
+ * there. */
+static bool fill_batch(struct jsonlog *log)
+{
+    clear_batch(log);
+    if (log->n_taken == 0)
+        take_records(log);
+    while (log->n_rendered < log->n_taken && has_room(log)) {
+        const struct record *r = log->taken[log->n_rendered++];
+        if (log->n_rendered < log->n_taken)
+            rows_prefetch(log->taken[log->n_rendered]);
         render(log, r);
-        mem_free(r);
     }
+    bool is_all = log->n_rendered == log->n_taken;
+    log->must_linger = is_all && log->n_taken < BATCH_RECORDS; /* the queue is, or was, empty */
+    if (is_all)
+        give_back(log);
     return log->n_lines > 0;
 }
 
@@ -174,9 +205,7 @@ static void end_batch(struct jsonlog *log)
 {
     if (has_file(log))
         stat_add(STAT_RECORDS_LOGGED, (int64_t)log->n_lines);
-    buf_clear(&log->batch);
-    log->n_written = 0;
-    log->n_lines = 0;
+    clear_batch(log);
     if (atomic_exchange_explicit(&log->is_failing, false, memory_order_relaxed))
         LOG_INFO("request log \"%s\" takes records again", log->path);
 }
@@ -283,7 +312,7 @@ static void flush(struct jsonlog *log)
         end_batch(log);
     } else if (r == -EAGAIN) { /* a pipe that somebody made non-blocking */
         struct pollfd pfd = {.fd = log->fd, .events = POLLOUT};
-        (void)poll(&pfd, 1, LINGER_MS); /* a try too many does no harm */
+        (void)poll(&pfd, 1, POLL_MS); /* a try too many does no harm */
     } else {
         report_failure(log, r);
         wait_for(log, false, RETRY_MS);
@@ -298,7 +327,8 @@ static void count_lost(struct jsonlog *log)
         (void)span_split(&written, '\n');
         n_whole++;
     }
-    size_t n_lost = log->n_lines - n_whole + queue_len(log->queue);
+    size_t n_waiting = log->n_taken - log->n_rendered + queue_len(log->queue);
+    size_t n_lost = log->n_lines - n_whole + n_waiting;
     stat_add(STAT_RECORDS_LOGGED, (int64_t)n_whole);
     stat_add(STAT_DROP_LOG_WRITE, (int64_t)n_lost);
     if (n_lost > 0) /* nobody will read the counters any more */
@@ -321,13 +351,14 @@ static void *run(void *arg)
             flush(log);
             continue;
         }
+        if (log->must_linger && !must_stop(log))
+            wait_for(log, false, LINGER_MS);
         if (fill_batch(log))
             continue;
         if (must_stop(log) && queue_len(log->queue) == 0)
             break;
         wait_for(log, true, IDLE_MS);
-        if (queue_len(log->queue) > 0 && !must_stop(log))
-            wait_for(log, false, LINGER_MS);
+        log->must_linger = queue_len(log->queue) > 0;
     }
     count_lost(log);
     return NULL;
@@ -345,9 +376,15 @@ static int start_thread(struct jsonlog *log)
     return r;
 }
 
-static void free_record(void *r)
+/* What waits in the queue at the end was counted as lost. */
+static void free_records(struct jsonlog *log)
 {
-    mem_free(r);
+    give_back(log);
+    while (log->queue && queue_len(log->queue) > 0) {
+        take_records(log);
+        give_back(log);
+    }
+    rows_done(&log->rows);
 }
 
 static void free_parts(struct jsonlog *log)
@@ -355,7 +392,8 @@ static void free_parts(struct jsonlog *log)
     close_file(log);
     if (log->bell >= 0)
         close(log->bell);
-    queue_free(log->queue, free_record);
+    free_records(log);
+    queue_free(log->queue, NULL);
     buf_done(&log->batch);
     mem_free(log->path);
     mem_free(log);
@@ -368,6 +406,7 @@ static int init_parts(struct jsonlog *log, const struct jsonlog_config *config)
     log->on_line = config->on_line;
     log->on_line_arg = config->on_line_arg;
     buf_init(&log->batch, BATCH_BYTES_MAX);
+    rows_init(&log->rows);
     log->path = mem_strdup(config->path);
     if (!log->path)
         return -ENOMEM;
@@ -422,31 +461,17 @@ struct jsonlog *jsonlog_free(struct jsonlog *log)
     return NULL;
 }
 
-/* Copies what the row borrows to *at and moves *at behind it. */
-static const char *take_along(char **at, struct span bytes)
-{
-    char *start = *at;
-    if (bytes.n > 0)
-        memcpy(start, bytes.p, bytes.n);
-    *at += bytes.n;
-    return start;
-}
-
 void jsonlog_push(struct jsonlog *log, const struct record *r)
 {
-    struct record *copy = mem_alloc(sizeof(*copy) + r->timeline.n + r->labels.n);
+    void *copy = rows_copy(&log->rows, r);
     if (!copy) {
         stat_inc(STAT_DROP_NO_MEMORY);
         return;
     }
-    *copy = *r;
-    char *behind = (char *)(copy + 1);
-    copy->timeline.p = take_along(&behind, r->timeline);
-    copy->labels.p = take_along(&behind, r->labels);
     stat_inc(STAT_RECORDS_QUEUED); /* before the writer can see it */
     if (queue_push(log->queue, copy) < 0) {
         stat_add(STAT_RECORDS_QUEUED, -1);
-        mem_free(copy);
+        rows_give(&log->rows, &copy, 1);
         bool is_failing = atomic_load_explicit(&log->is_failing, memory_order_relaxed);
         stat_inc(is_failing ? STAT_DROP_LOG_WRITE : STAT_DROP_LOG_QUEUE);
     }

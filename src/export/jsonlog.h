@@ -10,8 +10,8 @@
  * Lines:     a line of which only a part could be written is completed later; when the file was
  *            changed meanwhile, it is written whole into the new one. A file that ends inside a
  *            line (after a crash) gets a line end first. So every line that follows is whole.
- * Memory:    capacity records (about 1.5 KiB each, up to 2 KiB more with a timeline) and a batch of
- *            at most 1 MiB.
+ * Memory:    capacity records (about 2 KiB each, up to 3 KiB more with a timeline and labels), a
+ *            batch of at most 1 MiB, and what export/rows.h keeps.
  * Threading: push and reopen: any thread. They never wait for the disk.
  */
 #ifndef EXPORT_JSONLOG_H
