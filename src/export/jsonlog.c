@@ -34,9 +34,9 @@
 #include "export/rows.h"
 
 enum {
-    BATCH_RECORDS = 256,
+    BATCH_RECORDS = 512,
     BATCH_BYTES_MAX = 1024 * 1024,
-    LINGER_MS = 20,
+    LINGER_MS = 50,
     POLL_MS = 20, /* for a pipe that takes no more */
     RETRY_MS = 500,
     IDLE_MS = 1000,
