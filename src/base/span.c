@@ -7,16 +7,38 @@
  */
 #include "base/span.h"
 
+#include <stdint.h>
+
 static unsigned char ascii_lower(char c)
 {
     unsigned char u = (unsigned char)c;
     return u >= 'A' && u <= 'Z' ? (unsigned char)(u + ('a' - 'A')) : u;
 }
 
+/* The same for eight bytes: the sums have the top bit of a byte that is at least 'A', and of one
+ * that is above 'Z', without a carry into the next one, since that bit is left out of what is
+ * added. */
+static uint64_t lower_word(const char *p)
+{
+    const uint64_t ones = UINT64_MAX / 0xff;
+    uint64_t word;
+    memcpy(&word, p, sizeof(word));
+    uint64_t low_bits = word & (ones * 0x7f);
+    uint64_t is_from_a = low_bits + ones * (0x80 - 'A');
+    uint64_t is_behind_z = low_bits + ones * (0x80 - 'Z' - 1);
+    uint64_t is_upper = is_from_a & ~is_behind_z & ~word & (ones * 0x80);
+    return word | is_upper >> 2; /* 0x20: 'a' - 'A' */
+}
+
 bool span_eq_nocase_n(const char *a, const char *b, size_t n)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (ascii_lower(a[i]) != ascii_lower(b[i]))
+    size_t i = 0;
+    for (; n - i >= sizeof(uint64_t); i += sizeof(uint64_t)) {
+        if (lower_word(a + i) != lower_word(b + i))
+            return false;
+    }
+    for (; i < n; i++) {
+        if (a[i] != b[i] && ascii_lower(a[i]) != ascii_lower(b[i]))
             return false;
     }
     return true;

@@ -73,7 +73,10 @@ static inline bool span_ends_with(struct span s, struct span suffix)
 bool span_eq_nocase_n(const char *a, const char *b, size_t n);
 static inline bool span_eq_nocase(struct span a, struct span b)
 {
-    return a.n == b.n && span_eq_nocase_n(a.p, b.p, a.n);
+    if (a.n != b.n || a.n == 0)
+        return a.n == b.n;
+    /* Letters differ from each other in this bit; the first one tells most names apart. */
+    return ((a.p[0] ^ b.p[0]) & ~('a' - 'A')) == 0 && span_eq_nocase_n(a.p, b.p, a.n);
 }
 
 /* Without leading and trailing spaces and tabs. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/span.h"
 
+#include "base/attr.h"
 #include "harness.h"
 
 static const struct span null_span = {NULL, 0};
@@ -24,6 +25,32 @@ static void test_eq_nocase(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         assert_row(rows[i].name, span_eq_nocase(rows[i].a, rows[i].b) == rows[i].expect);
+}
+
+static int lower(int byte)
+{
+    return byte >= 'A' && byte <= 'Z' ? byte + ('a' - 'A') : byte;
+}
+
+/* Any two bytes, in a text of a few bytes, of a word, and behind one. */
+static void test_eq_nocase_everywhere(void **state)
+{
+    static const struct {
+        size_t at, n;
+    } places[] = {{0, 1}, {2, 3}, {0, 8}, {7, 8}, {3, 16}, {8, 9}, {10, 11}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+        for (int x = 0; x <= 0xff; x++) {
+            for (int y = 0; y <= 0xff; y++) {
+                char a[] = "aZ-\xff\x7f[@zAb`{0~\x80Q";
+                char b[] = "Az-\xff\x7f[@ZaB`{0~\x80q";
+                a[places[i].at] = (char)x;
+                b[places[i].at] = (char)y;
+                assert_int_equal(span_eq_nocase(span_of(a, places[i].n), span_of(b, places[i].n)),
+                                 lower(x) == lower(y));
+            }
+        }
+    }
 }
 
 static void test_eq(void **state)
@@ -119,7 +146,7 @@ int main(void)
         cmocka_unit_test(test_eq),    cmocka_unit_test(test_eq_nocase),
         cmocka_unit_test(test_trim),  cmocka_unit_test(test_find),
         cmocka_unit_test(test_split), cmocka_unit_test(test_take_from_starts),
-        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_copy),  cmocka_unit_test(test_eq_nocase_everywhere),
     };
     return cmocka_run_group_tests_name("base/span", tests, NULL, NULL);
 }
