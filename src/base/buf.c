@@ -56,7 +56,7 @@ static int grow(struct buf *b, size_t need)
     return 0;
 }
 
-int buf_reserve(struct buf *b, size_t n, char **ret_p)
+int buf_reserve_grow(struct buf *b, size_t n, char **ret_p)
 {
     if (n > b->_max - b->_len)
         return -EMSGSIZE;

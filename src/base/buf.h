@@ -27,7 +27,9 @@ struct buf {
 void buf_init(struct buf *b, size_t max_bytes);
 void buf_done(struct buf *b); /* frees; b is as after buf_init */
 
-int buf_append_grow(struct buf *b, struct span s) WARN_UNUSED; /* buf_append's way without room */
+/* The ways of buf_append and buf_reserve without room. */
+int buf_append_grow(struct buf *b, struct span s) WARN_UNUSED;
+int buf_reserve_grow(struct buf *b, size_t n, char **ret_p) WARN_UNUSED;
 
 static inline int WARN_UNUSED buf_append(struct buf *b, struct span s)
 {
@@ -44,7 +46,14 @@ int buf_printf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3) WARN_UNUSE
  * Room for n more bytes at *ret_p (valid until the next call on b); buf_commit then takes the
  * first n of them into the content.
  */
-int buf_reserve(struct buf *b, size_t n, char **ret_p) WARN_UNUSED;
+static inline int WARN_UNUSED buf_reserve(struct buf *b, size_t n, char **ret_p)
+{
+    if (UNLIKELY(!b->_p || n > b->_cap - b->_off - b->_len))
+        return buf_reserve_grow(b, n, ret_p);
+    *ret_p = b->_p + b->_off + b->_len;
+    return 0;
+}
+
 void buf_commit(struct buf *b, size_t n);
 
 /* Where the content ends and what was reserved begins; after a buf_reserve only. */
