@@ -91,13 +91,17 @@ static enum http1_error take_line(struct span *head, struct span *ret_line)
     return HTTP1_OK;
 }
 
-static bool is_token(struct span s)
+/* Takes the token at the front of s and the sep behind it; false: it does not begin so. */
+static bool take_token(struct span *s, char sep, struct span *ret)
 {
-    for (size_t i = 0; i < s.n; i++) {
-        if (!scan_is_token_char((unsigned char)s.p[i]))
-            return false;
-    }
-    return s.n > 0;
+    size_t n = 0;
+    while (n < s->n && scan_is_token_char((unsigned char)s->p[n]))
+        n++;
+    if (n == 0 || n == s->n || s->p[n] != sep)
+        return false;
+    *ret = span_take(s, n);
+    span_take(s, 1);
+    return true;
 }
 
 /* Field values and reason phrases: visible characters, space, tab and anything beyond ASCII. */
@@ -181,8 +185,8 @@ static bool take_until(struct span *s, char sep, struct span *ret)
 
 static enum http1_error parse_request_line(struct span line, struct http1_head *h)
 {
-    if (!take_until(&line, ' ', &h->method) || !is_token(h->method) ||
-        !take_until(&line, ' ', &h->target) || h->target.n == 0)
+    if (!take_token(&line, ' ', &h->method) || !take_until(&line, ' ', &h->target) ||
+        h->target.n == 0)
         return HTTP1_BAD_REQUEST_LINE;
     if (!is_visible_ascii(h->target))
         return HTTP1_BAD_CHAR;
@@ -283,7 +287,7 @@ static enum http1_error parse_field(struct span line, struct http1_field *ret)
 {
     if (line.p[0] == ' ' || line.p[0] == '\t')
         return HTTP1_OBS_FOLD;
-    if (!take_until(&line, ':', &ret->name) || !is_token(ret->name))
+    if (!take_token(&line, ':', &ret->name))
         return HTTP1_BAD_FIELD_NAME;
     ret->value = span_trim(line);
     return is_text(ret->value) ? HTTP1_OK : HTTP1_BAD_FIELD_VALUE;
