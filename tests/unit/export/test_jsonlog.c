@@ -108,6 +108,16 @@ static void wait_stat(enum stat_id id, int64_t at_least)
     }
 }
 
+/* Until the thread has taken what was pushed; what follows is a matter of microseconds. */
+static void wait_taken(void)
+{
+    mono_t start = clock_mono();
+    while (stat_sum(STAT_RECORDS_QUEUED) > 0) {
+        assert_true(mono_diff(clock_mono(), start) < 10 * NS_PER_S);
+        usleep(2000);
+    }
+}
+
 static void assert_ids(const char *path, int first, int n)
 {
     int *ids = mem_must(mem_zalloc((size_t)n + 1000, sizeof(*ids)));
@@ -465,7 +475,8 @@ static void test_full_and_room_again(void **state)
     limit_file_size(1000);
     for (int i = 0; i < 100; i++)
         push(log, i);
-    usleep(100000);
+    wait_taken();
+    usleep(50000);
     struct stat st;
     assert_int_equal(stat(f.path, &st), 0);
     assert_int_equal(st.st_size, 1000); /* a part of a line is in the file */
@@ -491,6 +502,7 @@ static void test_full_behind_torn_line(void **state)
     limit_file_size(20);
     struct jsonlog *log = log_of(f.path, 10);
     push(log, 1);
+    wait_taken();
     usleep(50000);
     limit_file_size(RLIM_INFINITY);
     jsonlog_free(log);
@@ -538,7 +550,8 @@ static void test_full_and_rotated(void **state)
     limit_file_size(1000);
     for (int i = 0; i < 20; i++)
         push(log, i);
-    usleep(100000);
+    wait_taken();
+    usleep(50000);
     jsonlog_reopen(log); /* the same file still: its line must not be ended */
     usleep(50000);
     assert_int_equal(stat_sum(STAT_LOG_REOPENS), n_reopens);
@@ -565,7 +578,8 @@ static void test_dev_full(void **state)
     int64_t n_queue = stat_sum(STAT_DROP_LOG_QUEUE);
     struct jsonlog *log = log_of("/dev/full", 10);
     push(log, 0);
-    usleep(100000); /* the first write fails, the thread holds one record */
+    wait_taken();
+    usleep(50000); /* the first write fails, the thread holds one record */
     for (int i = 1; i <= 15; i++)
         push(log, i);
     assert_int_equal(stat_sum(STAT_DROP_LOG_WRITE), n_write + 5);
