@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * base/arena.h - memory that is given back all at once, and never more than was allowed.
+ *
+ * Role:      a query's values, a parsed expression, a series' samples: many small pieces that die
+ *            together.
+ * Units:     bytes.
+ * Memory:    blocks that double from 4 KiB up to 1 MiB; a larger request has a block of its own.
+ *            A budget may be shared by several arenas; it counts what was taken from the allocator.
+ * Errors:    NULL: the budget is used up (arena_is_exhausted) or there is no memory.
+ * Threading: one owner; arenas of one budget belong to the same thread.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/attr.h"
+#include "base/span.h"
+
+struct arena_budget {
+    size_t max_bytes; /* 0: no limit */
+    size_t n_bytes;   /* in use now */
+    size_t n_peak;
+    bool is_exceeded; /* a request was refused because of max_bytes; stays so */
+};
+
+struct arena_block;
+
+struct arena {
+    struct arena_block *_last;
+    char *_at, *_end;
+    struct arena_budget *_budget;
+};
+
+/* budget may be NULL; else it outlives the arena. Takes no memory yet. */
+void arena_init(struct arena *a, struct arena_budget *budget);
+void arena_done(struct arena *a);  /* frees all; a is as after arena_init */
+void arena_reset(struct arena *a); /* everything in it is void; one block is kept */
+
+/* Aligned for any type, not zeroed. n == 0 gives a pointer that may not be read. */
+void *arena_alloc(struct arena *a, size_t n) WARN_UNUSED;
+/* count * size bytes, zeroed; NULL on overflow, too. */
+void *arena_zalloc(struct arena *a, size_t count, size_t size) WARN_UNUSED;
+/* The same without zeroing. */
+void *arena_array(struct arena *a, size_t count, size_t size) WARN_UNUSED;
+/* A copy of s, followed by a NUL that does not count; .p is NULL without memory. */
+struct span arena_dup(struct arena *a, struct span s) WARN_UNUSED;
+
+#endif

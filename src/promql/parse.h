@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * promql/parse.h - text of a query to a checked tree, and back.
+ *
+ * Errors:    -EINVAL with position and reason, worded as Prometheus words them where its users know
+ *            the words ("1:5: parse error: ..."); -ENOMEM; -E2BIG: too long or too deep.
+ * Limits:    PROMQL_QUERY_MAX bytes, PROMQL_DEPTH_MAX nested expressions, 100,000 nodes.
+ * Threading: pure.
+ */
+#ifndef PROMQL_PARSE_H
+#define PROMQL_PARSE_H
+
+#include "promql/ast.h"
+
+enum { PROMQL_QUERY_MAX = 64 * 1024, PROMQL_DEPTH_MAX = 250 };
+
+struct promql_error {
+    size_t at, to;    /* bytes of the query */
+    int line, column; /* from 1 */
+    char text[512];   /* without the position */
+};
+
+/* A parsed expression; holds its own copy of the text. */
+struct promql_expr;
+int promql_parse(struct span query, struct promql_expr **ret,
+                 struct promql_error *reterr) WARN_UNUSED;
+struct promql_expr *promql_free_expr(struct promql_expr *e);
+const struct node *promql_root(const struct promql_expr *e);
+struct span promql_text(const struct promql_expr *e);
+
+/* "1:5: parse error: unexpected ..." */
+int promql_error_print(const struct promql_error *e, struct buf *out) WARN_UNUSED;
+
+/* Line and column, from 1, of a byte of a text. */
+void promql_position(struct span text, size_t at, int *ret_line, int *ret_column);
+
+/*
+ * A selector alone, as match[] of the HTTP API has it: name{a="b"}, at least one matcher that does
+ * not match the empty string. The result is a promql_expr whose root is NODE_SELECTOR.
+ */
+int promql_parse_selector(struct span text, struct promql_expr **ret,
+                          struct promql_error *reterr) WARN_UNUSED;
+
+/* A duration as Prometheus writes them: 1h30m, 5m, 250ms, also a bare number of seconds. ms. */
+int promql_parse_duration(struct span text, int64_t *ret_ms) WARN_UNUSED;
+int promql_print_duration(int64_t ms, struct buf *out) WARN_UNUSED;
+
+/* The canonical text of a tree: parses to the same tree. */
+int promql_print(const struct node *n, struct buf *out) WARN_UNUSED;
+
+/*
+ * The head of a line of a test script: metric{a="b"} without values; consumes it from *s. The pairs
+ * are copied into a. -EINVAL with *reterr.
+ */
+int promql_parse_series(struct span *s, struct arena *a, struct labels *ret,
+                        struct promql_error *reterr) WARN_UNUSED;
+
+#endif
