@@ -67,7 +67,11 @@ struct config *config_unref(struct config *c)
 
 size_t config_n_set(const struct config *c)
 {
-    return (size_t)__builtin_popcountll(c->_keys_set);
+    size_t n = 0;
+
+    for (size_t i = 0; i < config_keys_n; i++)
+        n += config_key_set_has(&c->_keys_set, i);
+    return n;
 }
 
 static struct admission_limits limits_of(const struct config_upstream *u)

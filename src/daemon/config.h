@@ -28,10 +28,25 @@
 #include "policy/business.h"
 
 enum {
-    CONFIG_KEYS_MAX = 64,         /* rows of the key table */
+    CONFIG_KEYS_MAX = 128,        /* rows of the key table */
     CONFIG_WORKERS_AUTO_MAX = 64, /* "workers: auto" takes at most so many */
     CONFIG_LABELS_MAX = FAMILY_BUSINESS_MAX
 };
+
+/* Keys of one table, by their index. */
+struct config_key_set {
+    uint64_t bits[CONFIG_KEYS_MAX / 64];
+};
+
+static inline void config_key_set_add(struct config_key_set *set, size_t i)
+{
+    set->bits[i / 64] |= UINT64_C(1) << (i % 64);
+}
+
+static inline bool config_key_set_has(const struct config_key_set *set, size_t i)
+{
+    return (set->bits[i / 64] >> (i % 64) & 1) != 0;
+}
 
 struct config_texts {
     char **items;
@@ -84,8 +99,8 @@ struct config_bounds {
 
 struct config {
     atomic_int _refs;
-    const char *file;   /* it was read from, borrowed; NULL: none */
-    uint64_t _keys_set; /* bit i: key i was told by file or command line */
+    const char *file;                /* it was read from, borrowed; NULL: none */
+    struct config_key_set _keys_set; /* those that file or command line told */
 
     struct config_texts listen;     /* "ADDR:PORT" for clients */
     char *listen_cert, *listen_key; /* files, for TLS on "listen"; "": plain HTTP */
@@ -135,6 +150,19 @@ struct config {
     struct config_bounds bounds;
     uint64_t max_label_values; /* per label */
     uint64_t max_series;
+
+    int64_t history_interval_ns;
+    int64_t history_keep_ns[3]; /* raw, 5 min, 1 h */
+    uint64_t history_max_disk;  /* 0: no limit, as the next */
+    uint64_t requests_max_disk;
+    uint64_t history_max_series;
+    int64_t requests_keep_ns;
+    char *requests_archive; /* directory; "": none */
+    uint64_t requests_spill;
+
+    int64_t query_timeout_ns;
+    uint64_t query_max_samples;
+    uint64_t query_max_bytes;
 
     char *log_file;           /* of request records: a path, "-" standard output, "" none */
     enum log_level log_level; /* of the operator's log */

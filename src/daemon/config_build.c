@@ -33,7 +33,7 @@ static void set_key(struct config_build *b, const struct config_source *source,
     size_t i = (size_t)(key - config_keys);
     int r;
 
-    b->keys_seen |= UINT64_C(1) << i;
+    config_key_set_add(&b->keys_seen, i);
     b->places[i] = (struct config_place){source->where, node->line, node->column};
     if (node->kind == CONFIG_NODE_BAD || node->is_cut)
         return; /* why is listed already */
@@ -41,7 +41,7 @@ static void set_key(struct config_build *b, const struct config_source *source,
     if (r == -ENOMEM)
         fail(b, r);
     else if (r == 0)
-        b->config->_keys_set |= UINT64_C(1) << i;
+        config_key_set_add(&b->config->_keys_set, i);
 }
 
 struct build_walk {
@@ -99,8 +99,8 @@ int config_build_begin(struct config_build *b, struct err_list *errs)
         if (key->def)
             config_build_value(b, &v, false);
     }
-    c->_keys_set = 0;
-    b->keys_seen = 0;
+    c->_keys_set = (struct config_key_set){0};
+    b->keys_seen = (struct config_key_set){0};
     if (b->result < 0)
         config_unref(c);
     return b->result;
@@ -191,7 +191,7 @@ static void check_required(struct config_build *b)
     for (size_t i = 0; i < config_keys_n; i++) {
         struct err *e;
 
-        if (config_keys[i].def || (b->keys_seen & UINT64_C(1) << i))
+        if (config_keys[i].def || config_key_set_has(&b->keys_seen, i))
             continue;
         e = err_list_add(b->errs, b->where, 0, 0);
         (void)err_set(e, -EINVAL, "missing key \"%s\"", config_keys[i].path);
@@ -206,7 +206,7 @@ static struct err *error_at_field(struct config_build *b, size_t offset)
     struct config_place place = {b->where, 0, 0};
 
     for (size_t i = 0; i < config_keys_n; i++) {
-        if (config_keys[i].offset == offset && (b->keys_seen & UINT64_C(1) << i))
+        if (config_keys[i].offset == offset && config_key_set_has(&b->keys_seen, i))
             place = b->places[i];
     }
     return err_list_add(b->errs, place.where, place.line, place.column);

@@ -30,7 +30,7 @@ struct config_build {
     const char *where;                           /* the file, for what is missing in it */
     int result;                                  /* first failure that is no mistake in a value */
     bool is_cut;                                 /* the file was not read to its end */
-    uint64_t keys_seen;                          /* bit i: key i was told, right or wrong */
+    struct config_key_set keys_seen;             /* right or wrong */
     struct config_place places[CONFIG_KEYS_MAX]; /* of the keys seen */
 };
 

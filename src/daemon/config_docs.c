@@ -40,7 +40,7 @@ static int append_default(const struct config_key *key, struct buf *out)
 static int append_value(const struct config *c, const struct config_key *key, struct buf *out)
 {
     const char *indent = config_keys_section(key).n > 0 ? "  " : "";
-    bool is_told = c->_keys_set & UINT64_C(1) << (key - config_keys);
+    bool is_told = config_key_set_has(&c->_keys_set, (size_t)(key - config_keys));
     int r;
 
     if (!key->def && !is_told)

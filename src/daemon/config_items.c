@@ -73,7 +73,7 @@ static int item_defaults(const struct config_item *type, void *item)
 struct item_walk {
     struct config_walk walk;
     void *item;
-    uint64_t seen; /* bit i: key i was told, right or wrong */
+    struct config_key_set seen; /* right or wrong */
     bool has_mistake;
 };
 
@@ -83,7 +83,7 @@ static int on_value(struct config_walk *w, const struct config_key *key,
     struct item_walk *iw = CONTAINER_OF(w, struct item_walk, walk);
     int r = item_set(w->source, key, node, iw->item);
 
-    iw->seen |= UINT64_C(1) << (key - w->table->keys);
+    config_key_set_add(&iw->seen, (size_t)(key - w->table->keys));
     if (r < 0)
         iw->has_mistake = true;
     return r == -ENOMEM ? r : 0;
@@ -96,7 +96,7 @@ static void check_required(struct item_walk *iw, const struct config_item *type,
         const struct config_key *key = &type->table.keys[i];
         struct err *e;
 
-        if (key->def || (iw->seen & UINT64_C(1) << i))
+        if (key->def || config_key_set_has(&iw->seen, i))
             continue;
         iw->has_mistake = true;
         e = config_keys_error(iw->walk.source, map);

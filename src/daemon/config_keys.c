@@ -17,6 +17,8 @@
 #define FIELD(name) offsetof(struct config, name)
 #define MINUTE      (60 * NS_PER_S)
 #define HOUR        (60 * MINUTE)
+#define DAY         (24 * HOUR)
+#define YEAR        (INT64_C(365) * DAY)
 
 const struct config_key config_keys[] = {
     {
@@ -50,7 +52,9 @@ const struct config_key config_keys[] = {
         .reload = CONFIG_RESTART,
         .offset = FIELD(data_dir),
         .example = "/var/lib/inferometer",
-        .help = "Directory for what is kept across restarts. Empty: nothing is kept.",
+        .help = "Directory for what is kept across restarts: the history of all series, and the "
+                "rows of requests. Made when it is not there. Empty: nothing is kept, and queries "
+                "of the history have no answer.",
     },
     {
         .path = "drain_timeout",
@@ -507,6 +511,137 @@ const struct config_key config_keys[] = {
         .reload = CONFIG_RESTART,
         .offset = FIELD(max_series),
         .help = "Series over all families; more are folded into `other`, and are counted.",
+    },
+    {
+        .path = "history.interval",
+        .type = &config_type_duration,
+        .def = "10s",
+        .min = NS_PER_S,
+        .max = 5 * MINUTE,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(history_interval_ns),
+        .help = "How often the program's own series are taken into the history.",
+    },
+    {
+        .path = "history.keep_raw",
+        .type = &config_type_duration,
+        .def = "8d",
+        .min = DAY,
+        .max = 10 * YEAR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(history_keep_ns[0]),
+        .help = "How long series are kept as they were taken. More than a week, where rules "
+                "compare with `offset 7d`.",
+    },
+    {
+        .path = "history.keep_5m",
+        .type = &config_type_duration,
+        .def = "90d",
+        .min = DAY,
+        .max = 10 * YEAR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(history_keep_ns[1]),
+        .help = "How long they are kept with a sample every 5 minutes.",
+    },
+    {
+        .path = "history.keep_1h",
+        .type = &config_type_duration,
+        .def = "400d",
+        .min = DAY,
+        .max = 10 * YEAR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(history_keep_ns[2]),
+        .help = "How long they are kept with a sample every hour.",
+    },
+    {
+        .path = "history.max_disk",
+        .type = &config_type_bytes,
+        .def = "10GiB",
+        .max = 1024 * 1024 * GIB,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(history_max_disk),
+        .help = "Disk space for series; beyond it the oldest day goes, whatever the periods say. "
+                "0: no limit.",
+    },
+    {
+        .path = "history.max_series",
+        .type = &config_type_count,
+        .def = "1000000",
+        .min = 1000,
+        .max = 100000000,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(history_max_series),
+        .help = "Series that are kept at a time; new ones beyond that are refused, and counted.",
+    },
+    {
+        .path = "requests.keep",
+        .type = &config_type_duration,
+        .def = "30d",
+        .min = DAY,
+        .max = 10 * YEAR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(requests_keep_ns),
+        .help = "How long the rows of requests are kept. Whole days (UTC) go.",
+    },
+    {
+        .path = "requests.max_disk",
+        .type = &config_type_bytes,
+        .def = "20GiB",
+        .max = 1024 * 1024 * GIB,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(requests_max_disk),
+        .help = "Disk space for rows of requests; beyond it the oldest day goes. 0: no limit.",
+    },
+    {
+        .path = "requests.archive",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(requests_archive),
+        .example = "/var/lib/inferometer/archive",
+        .help = "Directory for days of rows that go: each is written there first, as compressed "
+                "JSON lines. Empty: they are not.",
+    },
+    {
+        .path = "requests.spill",
+        .type = &config_type_bytes,
+        .def = "64MiB",
+        .min = MIB,
+        .max = 64 * GIB,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(requests_spill),
+        .help = "File in `data_dir` where rows wait while the store cannot be written; taken from "
+                "the disk at the start, so that it is there when the disk is full.",
+    },
+    {
+        .path = "query.timeout",
+        .type = &config_type_duration,
+        .def = "30s",
+        .min = NS_PER_MS,
+        .max = HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(query_timeout_ns),
+        .help = "How long a query of the history may take.",
+    },
+    {
+        .path = "query.max_samples",
+        .type = &config_type_count,
+        .def = "50000000",
+        .min = 1000,
+        .max = 100000000000,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(query_max_samples),
+        .help = "Samples that a query may read.",
+    },
+    {
+        .path = "query.max_memory",
+        .type = &config_type_bytes,
+        .def = "1GiB",
+        .min = MIB,
+        .max = 1024 * GIB,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(query_max_bytes),
+        .help = "Memory that a query may take. Two queries run at a time.",
     },
     {
         .path = "log.file",

@@ -139,6 +139,10 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "    llm_prompt_tokens: [1, 1000]\n"
                                "  max_label_values: 12\n"
                                "  max_series: 13000\n"
+                               "history: {interval: 15s, keep_raw: 2d, keep_5m: 3d, keep_1h: 4d, "
+                               "max_disk: 5GiB, max_series: 6000}\n"
+                               "requests: {keep: 7d, max_disk: 8GiB, archive: /a, spill: 9MiB}\n"
+                               "query: {timeout: 10s, max_samples: 11000, max_memory: 12MiB}\n"
                                "log:\n"
                                "  file: ''\n"
                                "  level: debug\n";
@@ -157,6 +161,10 @@ static void test_all_keys(void **state)
     assert_int_equal(c->hung_after_ns, 45 * NS_PER_S);
     assert_int_equal(c->cut_after_ns, 90 * NS_PER_S);
     assert_string_equal(c->data_dir, "/var/lib/x y");
+    assert_int_equal(c->history_keep_ns[2], 4 * 24 * 3600 * NS_PER_S);
+    assert_int_equal(c->history_max_disk, 5 * GIB);
+    assert_int_equal(c->requests_spill, 9 * MIB);
+    assert_int_equal(c->query_max_bytes, 12 * MIB);
     assert_int_equal(c->drain_timeout_ns, 60 * NS_PER_S);
     assert_int_equal(c->drain_delay_ns, 9 * NS_PER_S);
     assert_string_equal(c->handover, "/run/h");

@@ -12,7 +12,7 @@
 
 static bool is_name_char(char c)
 {
-    return (c >= 'a' && c <= 'z') || c == '_' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '.';
 }
 
 static void test_table(void **state)
