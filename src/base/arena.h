@@ -7,7 +7,7 @@
  * Units:     bytes.
  * Memory:    blocks that double from 4 KiB up to 1 MiB; a larger request has a block of its own.
  *            A budget may be shared by several arenas; it counts what was taken from the allocator.
- * Errors:    NULL: the budget is used up (arena_is_exhausted) or there is no memory.
+ * Errors:    NULL: the budget is used up (its is_exceeded tells) or there is no memory.
  * Threading: one owner; arenas of one budget belong to the same thread.
  */
 #ifndef BASE_ARENA_H
@@ -25,6 +25,11 @@ struct arena_budget {
     size_t n_peak;
     bool is_exceeded; /* a request was refused because of max_bytes; stays so */
 };
+
+/* Takes n bytes of a budget, for memory that is not an arena's but of the same query; false:
+ * refused. b NULL: always granted. */
+bool arena_budget_take(struct arena_budget *b, size_t n) WARN_UNUSED;
+void arena_budget_give(struct arena_budget *b, size_t n);
 
 struct arena_block;
 
