@@ -99,7 +99,8 @@ int fhist_sum_add(struct fhist_sum *s, const struct fhist *h, unsigned *flags) W
 int fhist_sum_get(const struct fhist_sum *s, double divisor, struct arena *m,
                   struct fhist **ret) WARN_UNUSED;
 
-/* A bucket with its boundaries, for walking from the lowest to the highest. */
+/* A bucket with its boundaries, for walking from the lowest to the highest. Zero bucket: when it is
+ * not empty; buckets that reach into it begin where it ends. */
 struct fhist_range {
     double lower, upper, count;
     bool is_lower_inclusive, is_upper_inclusive;

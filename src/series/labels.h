@@ -72,8 +72,15 @@ int labels_with(struct arena *a, struct labels l, struct span name, struct span 
 bool labels_is_metric_name(struct span s);
 bool labels_is_label_name(struct span s);
 
-/* metric{a="b",c="d"}, {a="b"}, {}; escapes as Prometheus prints: \\ \" \n and names that are not
- * classic in quotes inside the braces. */
+/* metric{a="b", c="d"}, {a="b"}, {}: the metric's name in front where it is a classic one. Names
+ * that are not classic are quoted. */
 int labels_print(struct labels l, struct buf *out) WARN_UNUSED;
+/* {__name__="metric", a="b"}: all pairs alike, as messages of Prometheus have them. */
+int labels_print_pairs(struct labels l, struct buf *out) WARN_UNUSED;
+/* A text between double quotes: \\ \" \n \t and the like, \x.. for other controls and for bytes
+ * that are no UTF-8. */
+int labels_quote(struct span text, struct buf *out) WARN_UNUSED;
+/* A label's name, quoted where it is not classic. */
+int labels_print_label_name(struct span name, struct buf *out) WARN_UNUSED;
 
 #endif

@@ -25,8 +25,8 @@ enum series_aspect { SERIES_LAST, SERIES_MIN, SERIES_MAX, SERIES_SUM, SERIES_COU
 
 /*
  * Samples of one series, ascending in t. Histograms may be among them: h is NULL while all are
- * floats; else h[i] != NULL is a histogram, whose v[i] is its sum (so that stale markers read the
- * same in both).
+ * floats (or stays from before samples_clear); else h[i] != NULL is a histogram, whose v[i] is its
+ * sum (so that stale markers read the same in both). Columns count for the arena's budget.
  */
 struct samples {
     int64_t *t;

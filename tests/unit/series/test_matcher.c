@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "series/matcher.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "harness.h"
+#include "memfail.h"
+
+static bool matches(enum matcher_op op, const char *pattern, struct span value)
+{
+    struct arena a;
+    struct matcher m;
+    struct err err = {.text = ""};
+    arena_init(&a, NULL);
+    if (matcher_init(&a, op, SPAN("l"), span_cstr(pattern), &m, &err) != 0)
+        fail_msg("%s: %s", pattern, err.text);
+    bool is = matcher_matches(&m, value);
+    assert_int_equal(matcher_error(&m), 0);
+    matcher_done(&m);
+    arena_done(&a);
+    return is;
+}
+
+static void test_equality(void **state)
+{
+    (void)state;
+    assert_true(matches(MATCH_EQ, "a.b", SPAN("a.b")));
+    assert_false(matches(MATCH_EQ, "a.b", SPAN("axb")));
+    assert_true(matches(MATCH_NE, "a", SPAN("")));
+    assert_false(matches(MATCH_NE, "", SPAN("")));
+}
+
+/* Each with the quick way and with an equivalent that goes to PCRE2. */
+static void test_patterns(void **state)
+{
+    static const struct {
+        const char *pattern, *same;
+        const char *yes[5], *no[5];
+    } cases[] = {
+        {"", "()", {""}, {"a", "\n"}},
+        {"abc", "[a]bc", {"abc"}, {"", "ab", "abcd", "xabc", "abc\n"}},
+        {"a|b|", "[a]|b|", {"a", "b", ""}, {"ab", "a|b"}},
+        {"(a|b)", "([a]|b)", {"a", "b"}, {"", "ab", "(a"}},
+        {"(?:foo|bar)", "(?:[f]oo|bar)", {"foo", "bar"}, {"foobar", "fo"}},
+        {"a\\.b|c\\|d", "a[.]b|c[|]d", {"a.b", "c|d"}, {"axb", "c", "d"}},
+        {".*", "(.*)", {"", "a", "a\nb", "\xc3\xa4"}, {NULL}},
+        {".+", "(.+)", {"a", "\n", "a\nb"}, {""}},
+        {"foo.*", "[f]oo.*", {"foo", "foobar", "foo\n"}, {"fo", "xfoo", ""}},
+        {"foo.+", "[f]oo.+", {"foob"}, {"foo", "fo"}},
+        {".*foo", ".*[f]oo", {"foo", "xfoo", "\nfoo"}, {"foox", ""}},
+        {".+foo", ".+[f]oo", {"xfoo", "foofoo"}, {"foo"}},
+        {".*foo.*", ".*[f]oo.*", {"foo", "xfoox", "xfoo"}, {"fo", ""}},
+        {".+foo.+", ".+[f]oo.+", {"xfoox", "foofoofoo"}, {"foo", "xfoo", "foox", "foofoo"}},
+        {".+foo.*", ".+[f]oo.*", {"xfoo", "xfoox"}, {"foo", "foox"}},
+        {"a\\+b.*", "a[+]b.*", {"a+bc"}, {"aab"}},
+        {"ab?.*", "[a]b?.*", {"a", "abc"}, {"b"}},
+        {"a.*?", "[a].*?", {"a", "ab"}, {"b"}},
+        {"a|b.*", "[a]|b.*", {"a", "b", "bc"}, {"ac"}},
+        {"(?i)foo", "(?i)[f]oo", {"foo", "FOO"}, {"fo"}},
+        {"a{2}", "[a]{2}", {"aa"}, {"a", "aaa"}},
+        {"a$", "[a]$", {"a"}, {"a\n", "a$"}},
+        {"^a$", "^[a]$", {"a"}, {"^a$"}},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *pattern = cases[i].pattern;
+        const char *same = cases[i].same;
+        for (size_t k = 0; k < 5 && cases[i].yes[k]; k++) {
+            struct span value = span_cstr(cases[i].yes[k]);
+            assert_row(pattern, matches(MATCH_RE, pattern, value));
+            assert_row(same, matches(MATCH_RE, same, value));
+            assert_row(pattern, !matches(MATCH_NRE, pattern, value));
+        }
+        for (size_t k = 0; k < 5 && cases[i].no[k]; k++) {
+            struct span value = span_cstr(cases[i].no[k]);
+            assert_row(pattern, !matches(MATCH_RE, pattern, value));
+            assert_row(same, !matches(MATCH_RE, same, value));
+            assert_row(pattern, matches(MATCH_NRE, pattern, value));
+        }
+    }
+}
+
+static void test_many_words(void **state)
+{
+    char text[8000] = "w0";
+    struct arena a;
+    struct matcher m;
+    const struct span *words;
+    (void)state;
+    for (int i = 1; i < 1000; i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "|w%d", i);
+    arena_init(&a, NULL);
+    assert_int_equal(matcher_init(&a, MATCH_RE, SPAN("l"), span_cstr(text), &m, NULL), 0);
+    assert_int_equal(matcher_words(&m, &words), 1000);
+    for (int i = 0; i < 1000; i++) {
+        char word[8];
+        snprintf(word, sizeof(word), "w%d", i);
+        assert_row(word, matcher_matches(&m, span_cstr(word)));
+    }
+    assert_false(matcher_matches(&m, SPAN("w1000")) || matcher_matches(&m, SPAN("w")) ||
+                 matcher_matches_empty(&m));
+    matcher_done(&m);
+    assert_int_equal(matcher_init(&a, MATCH_RE, SPAN("l"), SPAN("a.*"), &m, NULL), 0);
+    assert_int_equal(matcher_words(&m, &words), 0);
+    matcher_done(&m);
+    arena_done(&a);
+}
+
+static void test_no_utf8(void **state)
+{
+    (void)state;
+    assert_false(matches(MATCH_RE, "[a]\xc3\xa4.*", SPAN("a\xff\xfe")));
+    assert_false(matches(MATCH_RE, "(.*)", SPAN("a\xff")));
+    assert_true(matches(MATCH_RE, "(.)", SPAN("\xc3\xa4")));
+}
+
+static void test_refused(void **state)
+{
+    static const char *const patterns[] = {
+        "a(",      "a)",       "[a",        "*a",      "a**",     "a*+",     "a++",     "a{2}{3}",
+        "a{1001}", "(?=a)",    "(?!a)",     "(?<=a)b", "(?<!a)b", "(?>a)",   "(a)\\1",  "\\k<a>",
+        "(?P=a)",  "(*FAIL)a", "\\C",       "\\R",     "\\K",     "(?|a|b)", "a\\",     "[z-a]",
+        "\xff",    "a??+",     "(?(1)a|b)", "(?R)",    "\\g{1}",  "(?#a)",   "(?x)a b",
+    };
+    struct arena a;
+    (void)state;
+    arena_init(&a, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++) {
+        struct matcher m;
+        struct err err = {.text = ""};
+        int r = matcher_init(&a, MATCH_RE, SPAN("l"), span_cstr(patterns[i]), &m, &err);
+        assert_row(patterns[i], r == -EINVAL);
+        assert_row(patterns[i], strncmp(err.text, "error parsing regexp: ", 22) == 0);
+    }
+    static char large[PATTERN_TEXT_MAX + 2];
+    memset(large, '.', sizeof(large));
+    struct matcher m;
+    assert_int_equal(matcher_init(&a, MATCH_RE, SPAN("l"), span_of(large, sizeof(large)), &m, NULL),
+                     -EINVAL);
+    arena_done(&a);
+}
+
+static void test_allowed(void **state)
+{
+    static const char *const patterns[] = {
+        "(?i:a)b",        "(?P<n>a)", "(?<n>a)",     "\\Qa*+\\E",  "[[:alpha:]]+",
+        "[]a]",           "[^]a]",    "\\pL\\PN",    "\\p{Greek}", "a{2,3}?",
+        "\\x41\\x{263a}", "\\101",    "(?s-m)a",     "[(*)\\]?+]", "\\.\\*",
+        "a{,3}",          "{",        "a{b}",        "\\bfoo\\b",  "\\Afoo\\z",
+        "(?U)a+",         "\\Q(?=",   "[\\d\\-\\[]",
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++)
+        (void)matches(MATCH_RE, patterns[i], SPAN("whatever"));
+}
+
+/* Patterns whose backtracking would take longer than the universe lasts. */
+static void test_evil_patterns(void **state)
+{
+    static const char *const patterns[] = {"(a*)*b", "(a|aa)+c", "(a+)+[b]",
+                                           "(.*)(.*)(.*)(.*)(.*)x", "([a-z]+)*[0-9]"};
+    char text[3000];
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    for (size_t i = 0; i < ARRAY_LEN(patterns); i++)
+        assert_row(patterns[i], !matches(MATCH_RE, patterns[i], span_of(text, sizeof(text))));
+    text[sizeof(text) - 1] = 'b';
+    assert_true(matches(MATCH_RE, "(a*)*b", span_of(text, sizeof(text))));
+    assert_true(matches(MATCH_RE, "(a+)+[b]", span_of(text, sizeof(text))));
+}
+
+static void test_all_matchers(void **state)
+{
+    static const struct label pairs[] = {{SPAN_INIT("a"), SPAN_INIT("1")},
+                                         {SPAN_INIT("b"), SPAN_INIT("2")}};
+    struct labels l = {pairs, 2};
+    struct arena a;
+    struct matcher m[3];
+    (void)state;
+    arena_init(&a, NULL);
+    assert_int_equal(matcher_init(&a, MATCH_EQ, SPAN("a"), SPAN("1"), &m[0], NULL), 0);
+    assert_int_equal(matcher_init(&a, MATCH_NE, SPAN("c"), SPAN("1"), &m[1], NULL), 0);
+    assert_int_equal(matcher_init(&a, MATCH_RE, SPAN("b"), SPAN("[3]"), &m[2], NULL), 0);
+    assert_true(matcher_matches_all(m, 2, l));
+    assert_false(matcher_matches_all(m, 3, l));
+    assert_true(matcher_matches_all(NULL, 0, l));
+    assert_true(matcher_matches_empty(&m[1]) && !matcher_matches_empty(&m[0]));
+    matcher_done(&m[2]);
+    arena_done(&a);
+}
+
+static void test_print(void **state)
+{
+    struct arena a;
+    struct matcher m;
+    struct buf b;
+    (void)state;
+    arena_init(&a, NULL);
+    buf_init(&b, 1000);
+    assert_int_equal(matcher_init(&a, MATCH_NRE, SPAN("a"), SPAN("x\\d\""), &m, NULL), 0);
+    assert_int_equal(matcher_print(&m, &b), 0);
+    matcher_done(&m);
+    assert_int_equal(matcher_init(&a, MATCH_EQ, SPAN("a.b"), SPAN(""), &m, NULL), 0);
+    assert_int_equal(matcher_print(&m, &b), 0);
+    assert_span_equal("both", buf_span(&b), SPAN("a!~\"x\\\\d\\\"\"\"a.b\"=\"\""));
+    buf_done(&b);
+    arena_done(&a);
+}
+
+static void test_expand(void **state)
+{
+    static const struct {
+        const char *pattern, *value, *replacement, *want;
+    } cases[] = {
+        {"(.*)-(.*)", "a-b", "$2-$1", "b-a"},
+        {"(.*)-(.*)", "a-b", "${2}x$1", "bxa"},
+        {"(.*)-(.*)", "a-b", "$1x", ""}, /* the group named 1x */
+        {"(?P<n>.)(.)", "xy", "$n${n}$2$0", "xxyxy"},
+        {"(a)|(b)", "b", "[$1|$2]", "[|b]"},
+        {".*", "abc", "$$1 $ ${ ${} $. $3", "$1 $ ${ ${} $. "},
+        {"", "", "x", "x"},
+        {"a", "b", "x", NULL},
+        {"a", "ab", "x", NULL},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        struct pattern *p;
+        struct buf b;
+        buf_init(&b, 100);
+        assert_int_equal(pattern_new(span_cstr(cases[i].pattern), &p, NULL), 0);
+        int r = pattern_expand(p, span_cstr(cases[i].value), span_cstr(cases[i].replacement), &b);
+        assert_row(cases[i].replacement, r == (cases[i].want ? 0 : -EINVAL));
+        assert_span_equal(cases[i].replacement, buf_span(&b),
+                          span_cstr(cases[i].want ? cases[i].want : ""));
+        assert_int_equal(pattern_expand(p, span_cstr(cases[i].value), SPAN(""), NULL), r);
+        assert_int_equal(pattern_matches(p, span_cstr(cases[i].value)), r == 0);
+        pattern_free(p);
+        buf_done(&b);
+    }
+    assert_null(pattern_free(NULL));
+}
+
+static int use_without_memory(void *ctx)
+{
+    struct arena a;
+    struct matcher m;
+    struct pattern *p = NULL;
+    struct buf b;
+    (void)ctx;
+    arena_init(&a, NULL);
+    buf_init(&b, 100);
+    int r = matcher_init(&a, MATCH_RE, SPAN("l"), SPAN("(a*)*b"), &m, NULL);
+    if (r == 0) {
+        char text[500];
+        memset(text, 'a', sizeof(text));
+        bool is = matcher_matches(&m, span_of(text, sizeof(text)));
+        assert_false(is);
+        r = matcher_error(&m);
+        matcher_done(&m);
+    }
+    if (r == 0)
+        r = pattern_new(SPAN("(a)"), &p, NULL);
+    if (r == 0)
+        r = pattern_expand(p, SPAN("a"), SPAN("<$1>"), &b);
+    if (r == 0)
+        assert_span_equal("expanded", buf_span(&b), SPAN("<a>"));
+    pattern_free(p);
+    buf_done(&b);
+    arena_done(&a);
+    return r;
+}
+
+static void test_allocation_failures(void **state)
+{
+    (void)state;
+    assert_in_range(memfail_each(use_without_memory, NULL), 10, 60);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_equality),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_many_words),
+        cmocka_unit_test(test_no_utf8),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_allowed),
+        cmocka_unit_test(test_evil_patterns),
+        cmocka_unit_test(test_all_matchers),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_expand),
+        cmocka_unit_test(test_allocation_failures),
+    };
+    return cmocka_run_group_tests_name("series/matcher", tests, NULL, NULL);
+}
