@@ -84,21 +84,24 @@ struct aggregate_op_info {
 };
 extern const struct aggregate_op_info aggregate_ops[AGG_COUNT_];
 
-/* A function's signature; promql/functions.h has what it does. */
-enum { PROMQL_ARGS_MAX = 12 };
+/* A function's signature. */
+enum { PROMQL_ARGS_MAX = 64 }; /* of any call */
 struct function_info {
     const char *name;
     enum promql_type returns;
-    enum promql_type args[4];
-    uint8_t n_args;      /* declared */
-    int8_t n_optional;   /* of those, from the end, that may be missing; -1: the last may repeat */
-    bool is_unsupported; /* known, and told so when it is called (info) */
+    enum promql_type args[5]; /* further ones are as the last */
+    uint8_t n_args;           /* declared in args */
+    uint8_t n_min, n_max;     /* how many a call may have; PROMQL_ARGS_MAX: as many as it likes */
+    bool is_unsupported;      /* known, and told so when it is called (info) */
 };
 const struct function_info *function_find(struct span name);
 extern const struct function_info function_infos[];
 extern const size_t n_function_infos;
 
-/* A duration that may be an expression of step(), range() and numbers: [1h/2], offset 2*step(). */
+/*
+ * A duration that may be an expression of step(), range() and numbers: [1h/2], offset 2*step();
+ * promql_duration_ms (parse.h) is its value.
+ */
 enum duration_op {
     DUR_NUMBER, /* value in s */
     DUR_STEP,

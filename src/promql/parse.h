@@ -4,7 +4,9 @@
  *
  * Errors:    -EINVAL with position and reason, worded as Prometheus words them where its users know
  *            the words ("1:5: parse error: ..."); -ENOMEM; -E2BIG: too long or too deep.
- * Limits:    PROMQL_QUERY_MAX bytes, PROMQL_DEPTH_MAX nested expressions, 100,000 nodes.
+ * Limits:    PROMQL_QUERY_MAX bytes (and so at most as many nodes), PROMQL_DEPTH_MAX nested
+ *            expressions, PROMQL_HEIGHT_MAX nodes from the root to a leaf (a + b + c + ... is as
+ *            high as it has operands): what walks a tree may recurse.
  * Threading: pure.
  */
 #ifndef PROMQL_PARSE_H
@@ -12,11 +14,11 @@
 
 #include "promql/ast.h"
 
-enum { PROMQL_QUERY_MAX = 64 * 1024, PROMQL_DEPTH_MAX = 250 };
+enum { PROMQL_QUERY_MAX = 64 * 1024, PROMQL_DEPTH_MAX = 250, PROMQL_HEIGHT_MAX = 1000 };
 
 struct promql_error {
     size_t at, to;    /* bytes of the query */
-    int line, column; /* from 1 */
+    int line, column; /* from 1; line 0: the reason is not about a place */
     char text[512];   /* without the position */
 };
 
@@ -44,6 +46,14 @@ int promql_parse_selector(struct span text, struct promql_expr **ret,
 /* A duration as Prometheus writes them: 1h30m, 5m, 250ms, also a bare number of seconds. ms. */
 int promql_parse_duration(struct span text, int64_t *ret_ms) WARN_UNUSED;
 int promql_print_duration(int64_t ms, struct buf *out) WARN_UNUSED;
+
+/*
+ * What a duration is worth in a query with that step and that range (end - start). -EINVAL: not a
+ * number, out of range or, unless it may_be_negative (an offset), not greater than 0.
+ */
+int promql_duration_ms(const struct duration *d, int64_t step_ms, int64_t range_ms,
+                       bool may_be_negative, int64_t *ret_ms,
+                       struct promql_error *reterr) WARN_UNUSED;
 
 /* The canonical text of a tree: parses to the same tree. */
 int promql_print(const struct node *n, struct buf *out) WARN_UNUSED;

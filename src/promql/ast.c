@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * promql/ast.c - names and properties of types and operators.
+ */
+#include "promql/ast.h"
+
+const struct binary_op_info binary_ops[OP_COUNT_] = {
+    [OP_OR] = {.text = "or", .precedence = 1, .is_set = true},
+    [OP_AND] = {.text = "and", .precedence = 2, .is_set = true},
+    [OP_UNLESS] = {.text = "unless", .precedence = 2, .is_set = true},
+    [OP_EQ] = {.text = "==", .precedence = 3, .is_comparison = true},
+    [OP_NE] = {.text = "!=", .precedence = 3, .is_comparison = true},
+    [OP_LT] = {.text = "<", .precedence = 3, .is_comparison = true},
+    [OP_LE] = {.text = "<=", .precedence = 3, .is_comparison = true},
+    [OP_GT] = {.text = ">", .precedence = 3, .is_comparison = true},
+    [OP_GE] = {.text = ">=", .precedence = 3, .is_comparison = true},
+    [OP_TRIM_UPPER] = {.text = "</", .precedence = 3},
+    [OP_TRIM_LOWER] = {.text = ">/", .precedence = 3},
+    [OP_ADD] = {.text = "+", .precedence = 4},
+    [OP_SUB] = {.text = "-", .precedence = 4},
+    [OP_MUL] = {.text = "*", .precedence = 5},
+    [OP_DIV] = {.text = "/", .precedence = 5},
+    [OP_MOD] = {.text = "%", .precedence = 5},
+    [OP_ATAN2] = {.text = "atan2", .precedence = 5},
+    [OP_POW] = {.text = "^", .precedence = 6, .is_right_associative = true},
+};
+
+const struct aggregate_op_info aggregate_ops[AGG_COUNT_] = {
+    [AGG_SUM] = {.text = "sum"},
+    [AGG_AVG] = {.text = "avg"},
+    [AGG_COUNT] = {.text = "count"},
+    [AGG_MIN] = {.text = "min"},
+    [AGG_MAX] = {.text = "max"},
+    [AGG_GROUP] = {.text = "group"},
+    [AGG_STDDEV] = {.text = "stddev"},
+    [AGG_STDVAR] = {.text = "stdvar"},
+    [AGG_TOPK] = {.text = "topk", .has_parameter = true, .parameter = PROMQL_SCALAR},
+    [AGG_BOTTOMK] = {.text = "bottomk", .has_parameter = true, .parameter = PROMQL_SCALAR},
+    [AGG_COUNT_VALUES] = {.text = "count_values",
+                          .has_parameter = true,
+                          .parameter = PROMQL_STRING},
+    [AGG_QUANTILE] = {.text = "quantile", .has_parameter = true, .parameter = PROMQL_SCALAR},
+    [AGG_LIMITK] = {.text = "limitk", .has_parameter = true, .parameter = PROMQL_SCALAR},
+    [AGG_LIMIT_RATIO] = {.text = "limit_ratio", .has_parameter = true, .parameter = PROMQL_SCALAR},
+};
+
+const char *promql_type_name(enum promql_type t)
+{
+    static const char *const names[] = {
+        [PROMQL_SCALAR] = "scalar",
+        [PROMQL_VECTOR] = "instant vector",
+        [PROMQL_MATRIX] = "range vector",
+        [PROMQL_STRING] = "string",
+    };
+    return names[t];
+}

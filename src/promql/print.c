@@ -1,0 +1,355 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * promql/print.c - a tree as text that parses to the same tree.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/num.h"
+#include "promql/parse.h"
+#include "promql/quote.h"
+
+/* Sticky: after a failure nothing more is written. */
+struct printer {
+    struct buf *out;
+    int r;
+};
+
+static void print(struct printer *p, const struct node *n);
+
+static void put(struct printer *p, const char *text)
+{
+    if (p->r == 0)
+        p->r = buf_append(p->out, span_cstr(text));
+}
+
+static void put_span(struct printer *p, struct span s)
+{
+    if (p->r == 0)
+        p->r = buf_append(p->out, s);
+}
+
+static void put_quoted(struct printer *p, struct span s)
+{
+    if (p->r == 0)
+        p->r = quote_print(s, p->out);
+}
+
+/* "1.25e-07" without its exponent: the digits are in digits[n], the point before digits[point]. */
+static void put_digits(struct printer *p, struct span digits, int point)
+{
+    static const char zeros[] = "0000000000000000000000000000000000000000";
+    if (point <= 0)
+        put(p, "0.");
+    for (int left = point < 0 ? -point : 0; left > 0; left -= (int)sizeof(zeros) - 1)
+        put_span(p,
+                 span_of(zeros, left < (int)sizeof(zeros) - 1 ? (size_t)left : sizeof(zeros) - 1));
+    if (point > 0 && (size_t)point < digits.n) {
+        put_span(p, span_take(&digits, (size_t)point));
+        put(p, ".");
+        point = 0;
+    }
+    int missing = point - (int)digits.n;
+    put_span(p, digits);
+    for (int left = missing; left > 0; left -= (int)sizeof(zeros) - 1)
+        put_span(p,
+                 span_of(zeros, left < (int)sizeof(zeros) - 1 ? (size_t)left : sizeof(zeros) - 1));
+}
+
+/* The shortest decimal digits that read back as v, never with an exponent. */
+static void put_number(struct printer *p, double v)
+{
+    char text[40], digits[40];
+    struct span s = span_of(text, num_format_double(v, text));
+    size_t at_exponent = span_find_char(s, 'e');
+    if (at_exponent == s.n || !isfinite(v)) {
+        put_span(p, s);
+        return;
+    }
+    struct span exponent = span_from(s, at_exponent + 1);
+    bool is_negative = exponent.p[0] == '-';
+    uint64_t e = 0;
+    (void)num_parse_u64(span_from(exponent, exponent.p[0] < '0'), &e); /* our own text */
+    size_t n = 0;
+    int point = 0;
+    for (size_t i = 0; i < at_exponent; i++) {
+        if (text[i] == '.')
+            point = (int)n;
+        else if (text[i] != '-')
+            digits[n++] = text[i];
+    }
+    if (point == 0)
+        point = (int)n;
+    if (text[0] == '-')
+        put(p, "-");
+    put_digits(p, span_of(digits, n), point + (is_negative ? -(int)e : (int)e));
+}
+
+/* Seconds as a duration where milliseconds are exact, else as a number. */
+static void put_seconds(struct printer *p, double seconds)
+{
+    double ms = seconds * 1000;
+    double whole = round(ms);
+    if (p->r)
+        return;
+    if (whole / 1000 == seconds && fabs(whole) < 9e15)
+        p->r = promql_print_duration((int64_t)whole, p->out);
+    else
+        put_number(p, seconds);
+}
+
+static void put_names(struct printer *p, const struct span *names, size_t n)
+{
+    put(p, "(");
+    for (size_t i = 0; i < n; i++) {
+        put(p, i ? ", " : "");
+        if (labels_is_label_name(names[i]))
+            put_span(p, names[i]);
+        else
+            put_quoted(p, names[i]);
+    }
+    put(p, ")");
+}
+
+static const char *duration_operator(enum duration_op op)
+{
+    static const char *const texts[] = {
+        [DUR_ADD] = " + ", [DUR_SUB] = " - ", [DUR_MUL] = " * ",
+        [DUR_DIV] = " / ", [DUR_MOD] = " % ", [DUR_POW] = " ^ ",
+    };
+    return texts[op];
+}
+
+static void print_duration(struct printer *p, const struct duration *d, bool is_whole)
+{
+    put(p, d->is_wrapped ? "(" : "");
+    switch (d->op) {
+    case DUR_NUMBER:
+        if (is_whole || d->is_written_as_duration)
+            put_seconds(p, d->seconds);
+        else
+            put_number(p, d->seconds);
+        break;
+    case DUR_STEP:
+    case DUR_RANGE:
+        put(p, d->op == DUR_STEP ? "step()" : "range()");
+        break;
+    case DUR_MIN_OF:
+    case DUR_MAX_OF:
+        put(p, d->op == DUR_MIN_OF ? "min_of(" : "max_of(");
+        print_duration(p, d->left, false);
+        put(p, ", ");
+        print_duration(p, d->right, false);
+        put(p, ")");
+        break;
+    case DUR_NEGATE:
+        put(p, "-");
+        print_duration(p, d->right, false);
+        break;
+    default:
+        print_duration(p, d->left, false);
+        put(p, duration_operator(d->op));
+        print_duration(p, d->right, false);
+        break;
+    }
+    put(p, d->is_wrapped ? ")" : "");
+}
+
+/* A duration that stands alone: a plain number is written as a duration. */
+static void put_duration(struct printer *p, const struct duration *d)
+{
+    print_duration(p, d, d->op == DUR_NUMBER && !d->is_wrapped);
+}
+
+static void print_at(struct printer *p, const struct when *w)
+{
+    if (w->at == AT_START)
+        put(p, " @ start()");
+    else if (w->at == AT_END)
+        put(p, " @ end()");
+    else if (w->at == AT_TIME && p->r == 0)
+        p->r = buf_printf(
+            p->out, " @ %s%llu.%03llu", w->at_ms < 0 ? "-" : "",
+            (w->at_ms < 0 ? 0ULL - (unsigned long long)w->at_ms : (unsigned long long)w->at_ms) /
+                1000,
+            (w->at_ms < 0 ? 0ULL - (unsigned long long)w->at_ms : (unsigned long long)w->at_ms) %
+                1000);
+}
+
+static void print_offset(struct printer *p, const struct when *w)
+{
+    if (!w->offset)
+        return;
+    put(p, " offset ");
+    put_duration(p, w->offset);
+}
+
+static void print_matcher(struct printer *p, const struct matcher *m)
+{
+    static const char *const ops[] = {
+        [MATCH_EQ] = "=", [MATCH_NE] = "!=", [MATCH_RE] = "=~", [MATCH_NRE] = "!~"};
+    if (labels_is_label_name(m->name))
+        put_span(p, m->name);
+    else
+        put_quoted(p, m->name);
+    put(p, ops[m->op]);
+    put_quoted(p, m->value);
+}
+
+static void print_selector(struct printer *p, const struct node *n)
+{
+    size_t n_matchers = n->selector.n_matchers;
+    bool has_name = n->selector.name.n > 0;
+    if (has_name)
+        n_matchers--; /* the last one is the name */
+    put_span(p, n->selector.name);
+    if (n_matchers > 0 || !has_name) {
+        put(p, "{");
+        for (size_t i = 0; i < n_matchers; i++) {
+            put(p, i ? "," : "");
+            print_matcher(p, &n->selector.matchers[i]);
+        }
+        put(p, "}");
+    }
+    if (n->selector.range) {
+        put(p, "[");
+        put_duration(p, n->selector.range);
+        put(p, "]");
+    }
+    put(p, n->selector.is_anchored ? " anchored" : n->selector.is_smoothed ? " smoothed" : "");
+    print_at(p, &n->selector.when);
+    print_offset(p, &n->selector.when);
+}
+
+static void print_subquery(struct printer *p, const struct node *n)
+{
+    print(p, n->subquery.inner);
+    put(p, "[");
+    put_duration(p, n->subquery.range);
+    put(p, ":");
+    if (n->subquery.step)
+        put_duration(p, n->subquery.step);
+    put(p, "]");
+    print_at(p, &n->subquery.when);
+    print_offset(p, &n->subquery.when);
+}
+
+static void print_fill(struct printer *p, const char *word, double v)
+{
+    put(p, word);
+    put_number(p, v);
+    put(p, ")");
+}
+
+static void print_matching(struct printer *p, const struct vector_matching *m)
+{
+    bool is_grouped = m->card == MATCH_MANY_TO_ONE || m->card == MATCH_ONE_TO_MANY;
+    if (m->n_names > 0 || m->is_on || is_grouped) {
+        put(p, m->is_on ? " on " : " ignoring ");
+        put_names(p, m->names, m->n_names);
+    }
+    if (is_grouped) {
+        put(p, m->card == MATCH_MANY_TO_ONE ? " group_left " : " group_right ");
+        put_names(p, m->include, m->n_include);
+    }
+    bool is_same = m->has_fill_left && m->has_fill_right && m->fill_left == m->fill_right;
+    if (is_same) {
+        print_fill(p, " fill (", m->fill_left);
+        return;
+    }
+    if (m->has_fill_left)
+        print_fill(p, " fill_left (", m->fill_left);
+    if (m->has_fill_right)
+        print_fill(p, " fill_right (", m->fill_right);
+}
+
+static void print_binary(struct printer *p, const struct node *n)
+{
+    print(p, n->binary.left);
+    put(p, " ");
+    put(p, binary_ops[n->binary.op].text);
+    put(p, n->binary.is_bool ? " bool" : "");
+    if (n->binary.matching)
+        print_matching(p, n->binary.matching);
+    put(p, " ");
+    print(p, n->binary.right);
+}
+
+static void print_aggregate(struct printer *p, const struct node *n)
+{
+    put(p, aggregate_ops[n->aggregate.op].text);
+    if (n->aggregate.n_names > 0 || n->aggregate.is_without) {
+        put(p, n->aggregate.is_without ? " without " : " by ");
+        put_names(p, n->aggregate.names, n->aggregate.n_names);
+        put(p, " ");
+    }
+    put(p, "(");
+    if (n->aggregate.parameter) {
+        print(p, n->aggregate.parameter);
+        put(p, ", ");
+    }
+    print(p, n->aggregate.inner);
+    put(p, ")");
+}
+
+static void print_call(struct printer *p, const struct node *n)
+{
+    put(p, n->call.function->name);
+    put(p, "(");
+    for (size_t i = 0; i < n->call.n_args; i++) {
+        put(p, i ? ", " : "");
+        print(p, n->call.args[i]);
+    }
+    put(p, ")");
+}
+
+static void print(struct printer *p, const struct node *n)
+{
+    switch (n->kind) {
+    case NODE_NUMBER:
+        if (n->number.is_duration)
+            put_seconds(p, n->number.value);
+        else
+            put_number(p, n->number.value);
+        break;
+    case NODE_STRING:
+        put_quoted(p, n->string);
+        break;
+    case NODE_PAREN:
+        put(p, "(");
+        print(p, n->inner);
+        put(p, ")");
+        break;
+    case NODE_NEGATE:
+        put(p, "-");
+        print(p, n->inner);
+        break;
+    case NODE_BINARY:
+        print_binary(p, n);
+        break;
+    case NODE_AGGREGATE:
+        print_aggregate(p, n);
+        break;
+    case NODE_CALL:
+        print_call(p, n);
+        break;
+    case NODE_SELECTOR:
+        print_selector(p, n);
+        break;
+    case NODE_SUBQUERY:
+        print_subquery(p, n);
+        break;
+    }
+}
+
+int promql_print(const struct node *n, struct buf *out)
+{
+    size_t before = buf_len(out);
+    struct printer p = {.out = out};
+    print(&p, n);
+    if (p.r < 0)
+        buf_truncate(out, before);
+    return p.r;
+}
