@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "base/num.h"
-#include "promql/parse.h"
+#include "promql/parser.h"
 
 /* From the largest to the smallest; years and weeks are only written when nothing is left. */
 static const struct unit {
@@ -24,22 +24,42 @@ static const struct unit {
     {"ms", 1, false},
 };
 
-/* Takes "12h" off *s: its unit is one behind *at. */
-static int take_part(struct span *s, size_t *at, int64_t *total)
+/* Takes the bytes that are digits (or are none) off *s. */
+static struct span take_run(struct span *s, bool are_digits)
 {
     size_t n = 0;
-    while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
+    while (n < s->n && (s->p[n] >= '0' && s->p[n] <= '9') == are_digits)
         n++;
+    return span_take(s, n);
+}
+
+/* Index of a unit from *from on; ARRAY_LEN(units): there is none. */
+static size_t find_unit(struct span text, size_t from)
+{
+    while (from < ARRAY_LEN(units) && !span_eq(span_cstr(units[from].text), text))
+        from++;
+    return from;
+}
+
+struct span duration_unknown_unit(struct span s)
+{
+    while (s.n > 0) {
+        (void)take_run(&s, true);
+        struct span unit = take_run(&s, false);
+        if (find_unit(unit, 0) == ARRAY_LEN(units))
+            return unit;
+    }
+    return s;
+}
+
+/* Takes "12h" off *s; its unit stands behind all before it, *at is moved behind it. */
+static int take_part(struct span *s, size_t *at, int64_t *total)
+{
     uint64_t v;
-    int r = num_parse_u64(span_take(s, n), &v);
+    int r = num_parse_u64(take_run(s, true), &v);
     if (r < 0)
         return r;
-    n = 0;
-    while (n < s->n && s->p[n] >= 'a' && s->p[n] <= 'z')
-        n++;
-    struct span unit = span_take(s, n);
-    while (*at < ARRAY_LEN(units) && !span_eq(span_cstr(units[*at].text), unit))
-        (*at)++;
+    *at = find_unit(take_run(s, false), *at);
     if (*at == ARRAY_LEN(units))
         return -EINVAL;
     int64_t ms = units[(*at)++].ms;

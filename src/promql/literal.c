@@ -30,15 +30,25 @@ static bool integer(struct span s, unsigned base, double *ret)
     return true;
 }
 
-/* Without underscores; false: too long, or one that stands beside no digit. */
-static bool strip(struct span s, char *dst, size_t *ret_n)
+static bool is_digit_at(struct span s, size_t i)
+{
+    return i < s.n && s.p[i] >= '0' && s.p[i] <= '9';
+}
+
+/* As num_parse_double takes it: without underscores, with digits on both sides of the point. */
+static bool tidy(struct span s, char dst[NUMBER_MAX + 2], size_t *ret_n)
 {
     size_t n = 0;
     for (size_t i = 0; i < s.n; i++) {
         if (n >= NUMBER_MAX)
             return false;
+        bool is_point = s.p[i] == '.';
+        if (is_point && i == 0)
+            dst[n++] = '0';
         if (s.p[i] != '_')
             dst[n++] = s.p[i];
+        if (is_point && !is_digit_at(s, i + 1))
+            dst[n++] = '0';
     }
     *ret_n = n;
     return true;
@@ -54,9 +64,9 @@ static int plain_number(struct span s, double *ret)
         *ret = (double)NAN;
         return 0;
     }
-    char text[NUMBER_MAX];
+    char text[NUMBER_MAX + 2];
     size_t n;
-    if (!strip(s, text, &n))
+    if (!tidy(s, text, &n))
         return -EINVAL;
     struct span digits = span_of(text, n);
     if (n > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
@@ -66,20 +76,28 @@ static int plain_number(struct span s, double *ret)
     return num_parse_double(digits, ret);
 }
 
+static double duration_token(struct parser *p, const struct token *t, const char *quoted)
+{
+    int64_t ms = 0;
+    int r = promql_parse_duration(t->text, &ms);
+    struct span unit = r == -EINVAL ? duration_unknown_unit(t->text) : SPAN("");
+    if (r == -ERANGE)
+        parser_fail(p, t->from, token_end(t), "duration out of range");
+    else if (unit.n > 0)
+        parser_fail(p, t->from, token_end(t), "unknown unit \"%.*s\" in duration %s",
+                    SPAN_ARG(unit), quoted);
+    else if (r < 0)
+        parser_fail(p, t->from, token_end(t), "not a valid duration string: %s", quoted);
+    return r < 0 ? 0 : (double)ms / 1000;
+}
+
 double parser_number(struct parser *p, const struct token *t)
 {
     double v = 0;
-    int64_t ms;
     char quoted[NUMBER_MAX];
     quote_copy(t->text, 0, quoted, sizeof(quoted));
-    if (t->kind == TOKEN_DURATION) {
-        int r = promql_parse_duration(t->text, &ms);
-        if (r == -ERANGE)
-            parser_fail(p, t->from, token_end(t), "duration out of range");
-        else if (r < 0)
-            parser_fail(p, t->from, token_end(t), "not a valid duration string: %s", quoted);
-        return r < 0 ? 0 : (double)ms / 1000;
-    }
+    if (t->kind == TOKEN_DURATION)
+        return duration_token(p, t, quoted);
     int r = plain_number(t->text, &v);
     if (r < 0)
         parser_fail(p, t->from, token_end(t), "error parsing number: %s is %s", quoted,

@@ -104,39 +104,15 @@ static bool is_aggregation(struct parser *p)
            parser_is_keyword(p, KEYWORD_WITHOUT);
 }
 
-static bool may_follow_metric(struct parser *p)
-{
-    const struct token *t = parser_peek(p);
-    switch (t->kind) {
-    case TOKEN_END:
-    case TOKEN_RIGHT_PAREN:
-    case TOKEN_LEFT_BRACE:
-    case TOKEN_LEFT_BRACKET:
-    case TOKEN_COMMA:
-    case TOKEN_AT:
-    case TOKEN_OPERATOR:
-        return true;
-    default:
-        return token_is_keyword(t, KEYWORD_OFFSET) || token_is_keyword(t, KEYWORD_ANCHORED) ||
-               token_is_keyword(t, KEYWORD_SMOOTHED);
-    }
-}
-
 /* A word: an aggregation, a call or a selector, as what follows it tells. */
 static struct node *word(struct parser *p)
 {
     struct token t = parser_take(p);
-    if (t.kind == TOKEN_AGGREGATE) {
-        if (is_aggregation(p))
-            return parser_aggregate(p, t);
-        if (!may_follow_metric(p)) {
-            parser_unexpected_in(p, "aggregation", NULL);
-            return NULL;
-        }
-    } else if ((t.kind == TOKEN_IDENTIFIER || t.kind == TOKEN_PREPROCESSOR) &&
-               parser_is(p, TOKEN_LEFT_PAREN)) {
+    if (t.kind == TOKEN_AGGREGATE && is_aggregation(p))
+        return parser_aggregate(p, t);
+    if ((t.kind == TOKEN_IDENTIFIER || t.kind == TOKEN_PREPROCESSOR) &&
+        parser_is(p, TOKEN_LEFT_PAREN))
         return call(p, t);
-    }
     if (p->failed)
         return NULL;
     return parser_selector(p, &t);

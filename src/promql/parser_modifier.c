@@ -126,6 +126,15 @@ static bool at_number(struct parser *p, double *ret, size_t *ret_to)
     return !p->failed;
 }
 
+static void fail_moment(struct parser *p, const struct node *n, double s)
+{
+    static const char text[] = "timestamp out of bounds for @ modifier";
+    if (isfinite(s))
+        parser_fail(p, n->from, n->to, "%s: %f", text, s);
+    else
+        parser_fail(p, n->from, n->to, "%s: %s", text, isnan(s) ? "NaN" : s > 0 ? "+Inf" : "-Inf");
+}
+
 /* The moment behind @ into *ret; *ret_to is the end of its text. */
 static bool at_moment(struct parser *p, const struct node *n, struct when *ret, size_t *ret_to)
 {
@@ -146,7 +155,7 @@ static bool at_moment(struct parser *p, const struct node *n, struct when *ret, 
         return false;
     static const double limit = 9223372036854775807.0;
     if (!isfinite(s) || s >= limit || s <= -limit) {
-        parser_fail(p, n->from, n->to, "timestamp out of bounds for @ modifier: %f", s);
+        fail_moment(p, n, s);
         return false;
     }
     double ms = round(s * 1000);
