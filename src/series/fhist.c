@@ -170,6 +170,11 @@ static struct fhist_range positive_range(const struct fhist *h, const struct fhi
                                 .is_upper_inclusive = true};
 }
 
+static struct fhist_range zero_range(const struct fhist *h)
+{
+    return (struct fhist_range){-h->zero_threshold, h->zero_threshold, h->zero_count, true, true};
+}
+
 bool fhist_walk_next(struct fhist_walk *w, struct fhist_range *ret)
 {
     const struct fhist *h = w->h;
@@ -184,13 +189,41 @@ bool fhist_walk_next(struct fhist_walk *w, struct fhist_range *ret)
     if (w->_phase == WALK_ZERO) {
         w->_phase = WALK_POSITIVE;
         if (h->zero_count > 0) {
-            *ret = (struct fhist_range){-h->zero_threshold, h->zero_threshold, h->zero_count, true,
-                                        true};
+            *ret = zero_range(h);
             return true;
         }
     }
     if (w->_at == h->positive.n)
         return false;
     *ret = positive_range(h, &h->positive.at[w->_at++]);
+    return true;
+}
+
+void fhist_walk_end(struct fhist_walk *w, const struct fhist *h)
+{
+    *w = (struct fhist_walk){.h = h, ._at = h->positive.n, ._phase = WALK_POSITIVE};
+}
+
+bool fhist_walk_prev(struct fhist_walk *w, struct fhist_range *ret)
+{
+    const struct fhist *h = w->h;
+
+    if (w->_phase == WALK_POSITIVE) {
+        if (w->_at > 0) {
+            *ret = positive_range(h, &h->positive.at[--w->_at]);
+            return true;
+        }
+        w->_phase = h->schema == FHIST_CUSTOM ? WALK_NEGATIVE : WALK_ZERO;
+    }
+    if (w->_phase == WALK_ZERO) {
+        w->_phase = WALK_NEGATIVE;
+        if (h->zero_count > 0) {
+            *ret = zero_range(h);
+            return true;
+        }
+    }
+    if (w->_at == h->negative.n)
+        return false;
+    *ret = negative_range(h, &h->negative.at[w->_at++]);
     return true;
 }

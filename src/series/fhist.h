@@ -54,7 +54,7 @@ struct fhist {
 enum fhist_flag {
     FHIST_HINTS_COLLIDE = 1,     /* one told of a reset, the other of none */
     FHIST_CUSTOM_RECONCILED = 2, /* custom bounds differed: only the common ones are left */
-    FHIST_INCOMPATIBLE = 4,      /* exponential and custom: not done, result void */
+    FHIST_INCOMPATIBLE = 4,      /* exponential and custom: not done, the result is NULL */
 };
 
 int fhist_copy(struct arena *a, const struct fhist *h, struct fhist **ret) WARN_UNUSED;
@@ -92,8 +92,10 @@ bool fhist_eq(const struct fhist *a, const struct fhist *b);
  * no allocation once it is wide enough; sum and counts are compensated (Kahan-Neumaier).
  */
 struct fhist_sum;
+/* m is where it lives and grows. */
 int fhist_sum_new(struct arena *m, struct fhist_sum **ret) WARN_UNUSED;
 void fhist_sum_clear(struct fhist_sum *s);
+/* *flags: enum fhist_flag, added to. FHIST_INCOMPATIBLE: the sum is as before. */
 int fhist_sum_add(struct fhist_sum *s, const struct fhist *h, unsigned *flags) WARN_UNUSED;
 /* The sum, or with divisor != 1 the mean; NULL in *ret when nothing was added. */
 int fhist_sum_get(const struct fhist_sum *s, double divisor, struct arena *m,
@@ -112,13 +114,17 @@ struct fhist_walk {
 };
 void fhist_walk_begin(struct fhist_walk *w, const struct fhist *h);
 bool fhist_walk_next(struct fhist_walk *w, struct fhist_range *ret);
+/* The same from the highest to the lowest. */
+void fhist_walk_end(struct fhist_walk *w, const struct fhist *h);
+bool fhist_walk_prev(struct fhist_walk *w, struct fhist_range *ret);
 /* Upper boundary of bucket index of the positive side. */
 double fhist_upper(const struct fhist *h, int32_t index);
 
 /*
  * The q-quantile as histogram_quantile has it: exponential interpolation in exponential buckets,
  * linear in custom ones and the zero bucket; q < 0: -Inf, q > 1: +Inf, no observations or q NaN:
- * NaN. *ret_is_nan_skewed (may be NULL): observations of NaN moved the result.
+ * NaN. *ret_is_nan_skewed (may be NULL): observations of NaN moved the result; with a result of
+ * NaN: it is among them.
  */
 double fhist_quantile(const struct fhist *h, double q, bool *ret_is_nan_skewed);
 /* The fraction of observations between lower and upper, as histogram_fraction has it. */
