@@ -14,7 +14,7 @@ static const char *const quantile_keys[] = {"p50", "p90", "p95", "p99", "p999"};
 /* One figure, from samples or from a spread. */
 struct figure {
     const char *title, *key;
-    struct samples *samples; /* or */
+    struct readings *samples; /* or */
     const struct tally_spread *spread;
 };
 
@@ -32,7 +32,7 @@ static void figures_list(struct tally *t, struct figure ret[N_FIGURES])
 
 static uint64_t figure_count(const struct figure *f)
 {
-    return f->samples ? samples_count(f->samples) : f->spread->n;
+    return f->samples ? readings_count(f->samples) : f->spread->n;
 }
 
 static int64_t figure_quantile(const struct tally *t, const struct figure *f, double q)
@@ -40,14 +40,14 @@ static int64_t figure_quantile(const struct tally *t, const struct figure *f, do
     if (figure_count(f) == 0)
         return -1;
     if (f->samples)
-        return samples_quantile(f->samples, q);
+        return readings_quantile(f->samples, q);
     return q >= 1 ? f->spread->max_ns : tally_spread_quantile(t, f->spread, q);
 }
 
 static double figure_mean_ns(const struct figure *f)
 {
     if (f->samples)
-        return samples_mean(f->samples);
+        return readings_mean(f->samples);
     return f->spread->n > 0 ? f->spread->sum_ns / (double)f->spread->n : 0;
 }
 
@@ -75,7 +75,7 @@ void load_report_duration(int64_t ns, char *dst)
 bool load_report_is_own_bottleneck(struct tally *t, const struct load_summary *s,
                                    const char **ret_why)
 {
-    if (samples_quantile(&t->lag, 0.99) > LOAD_LAG_WARN_MS * NS_PER_MS) {
+    if (readings_quantile(&t->lag, 0.99) > LOAD_LAG_WARN_MS * NS_PER_MS) {
         *ret_why = "requests were sent later than intended (schedule lag p99 over 5 ms): lower the "
                    "rate or run load on a machine of its own";
         return true;

@@ -35,7 +35,7 @@ struct load_run {
     mono_t t_live;
     uint64_t n_live_done;
     int64_t live_tokens;
-    struct samples live_ttft;
+    struct readings live_ttft;
 };
 
 /* --- configuration --- */
@@ -180,7 +180,7 @@ static void on_first_token(void *ctx, int64_t ttft_ns)
     struct load_run *r = ctx;
 
     if (r->config.is_live)
-        samples_add(&r->live_ttft, ttft_ns);
+        readings_add(&r->live_ttft, ttft_ns);
 }
 
 static void on_done(void *ctx, const struct load_result *result)
@@ -273,7 +273,7 @@ int load_run_new(const struct load_config *c, struct load_run **ret, struct err 
     rng_seed_random(&ids);
     (void)memcpy(r->plan.id_prefix, "load-", 5);
     rng_hex(&ids, r->plan.id_prefix + 5, 8);
-    samples_init(&r->live_ttft);
+    readings_init(&r->live_ttft);
     schedule_init(&r->schedule, &c->schedule);
     result = tally_init(&r->tally, &c->slo);
     if (result == 0)
@@ -308,7 +308,7 @@ struct load_run *load_run_free(struct load_run *r)
     prompt_done(&r->plan.prompt);
     buf_done(&r->plan.head);
     buf_done(&r->fields);
-    samples_done(&r->live_ttft);
+    readings_done(&r->live_ttft);
     tally_done(&r->tally);
     mem_free(r);
     return NULL;
@@ -421,7 +421,7 @@ static void live_print(struct load_run *r, mono_t now)
     char ttft[24];
     double s = (double)mono_diff(now, r->t_live) / 1e9;
 
-    load_report_duration(samples_quantile(&r->live_ttft, 0.5), ttft);
+    load_report_duration(readings_quantile(&r->live_ttft, 0.5), ttft);
     (void)fprintf(
         stderr,
         "%6.1f s  %llu sent, %llu done (%.1f/s), %llu in flight, %llu failed, TTFT p50 %s, "
@@ -433,7 +433,7 @@ static void live_print(struct load_run *r, mono_t now)
     r->t_live = now;
     r->n_live_done = r->tally.n_done;
     r->live_tokens = r->tally.completion_tokens;
-    samples_clear(&r->live_ttft);
+    readings_clear(&r->live_ttft);
 }
 
 /* The shorter of the wait and what is left until the next live line; prints that when due. */

@@ -14,10 +14,10 @@ int tally_init(struct tally *t, const struct tally_slo *slo)
     atomic_store(&t->_source, t->_bounds);
     hist_init(&t->icl.hist, &t->_source);
     hist_init(&t->itl.hist, &t->_source);
-    samples_init(&t->ttft);
-    samples_init(&t->tpot);
-    samples_init(&t->e2e);
-    samples_init(&t->lag);
+    readings_init(&t->ttft);
+    readings_init(&t->tpot);
+    readings_init(&t->e2e);
+    readings_init(&t->lag);
     return 0;
 }
 
@@ -25,10 +25,10 @@ void tally_done(struct tally *t)
 {
     hist_done(&t->icl.hist);
     hist_done(&t->itl.hist);
-    samples_done(&t->ttft);
-    samples_done(&t->tpot);
-    samples_done(&t->e2e);
-    samples_done(&t->lag);
+    readings_done(&t->ttft);
+    readings_done(&t->tpot);
+    readings_done(&t->e2e);
+    readings_done(&t->lag);
     t->_bounds = hist_bounds_free(t->_bounds);
 }
 
@@ -106,13 +106,13 @@ void tally_add(struct tally *t, const struct load_result *r)
         t->n_by_status[r->status]++;
     if (r->is_retried)
         t->n_retried++;
-    samples_add(&t->lag, r->lag_ns);
+    readings_add(&t->lag, r->lag_ns);
     if (r->ttft_ns >= 0)
-        samples_add(&t->ttft, r->ttft_ns);
+        readings_add(&t->ttft, r->ttft_ns);
     if (r->summary.tpot_status == TPOT_OK)
-        samples_add(&t->tpot, r->summary.tpot_ns);
+        readings_add(&t->tpot, r->summary.tpot_ns);
     if (r->e2e_ns >= 0)
-        samples_add(&t->e2e, r->e2e_ns);
+        readings_add(&t->e2e, r->e2e_ns);
     if (r->timing)
         timing_each_itl(r->timing, r->summary.tokens_per_event, on_itl, t);
     tokens_add(t, r);

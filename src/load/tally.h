@@ -15,7 +15,7 @@
 
 #include "base/attr.h"
 #include "load/load_result.h"
-#include "load/samples.h"
+#include "load/readings.h"
 #include "metrics/hist.h"
 
 /* Limits of the goodput; -1: none. */
@@ -48,7 +48,7 @@ struct tally {
     uint64_t n_good; /* every applicable limit kept */
     struct tally_objective ttft_good, tpot_good, e2e_good;
     int64_t prompt_tokens, completion_tokens; /* of requests that ended well */
-    struct samples ttft, tpot, e2e, lag;
+    struct readings ttft, tpot, e2e, lag;
     struct tally_spread icl, itl;
     mono_t t_last_end;
     struct hist_bounds *_bounds;

@@ -17,21 +17,21 @@ struct reader {
 };
 
 /* The label of an id; IDS_STREAM has none. */
-static enum label label_of(int id)
+static enum label_key label_of(int id)
 {
-    static const enum label labels[IDS_BUSINESS] = {[IDS_MODEL] = LABEL_MODEL,
-                                                    [IDS_ENDPOINT] = LABEL_ENDPOINT,
-                                                    [IDS_UPSTREAM] = LABEL_UPSTREAM,
-                                                    [IDS_VERSION] = LABEL_VERSION};
-    return id < IDS_BUSINESS ? labels[id] : (enum label)(LABEL_BUSINESS + id - IDS_BUSINESS);
+    static const enum label_key labels[IDS_BUSINESS] = {[IDS_MODEL] = LABEL_MODEL,
+                                                        [IDS_ENDPOINT] = LABEL_ENDPOINT,
+                                                        [IDS_UPSTREAM] = LABEL_UPSTREAM,
+                                                        [IDS_VERSION] = LABEL_VERSION};
+    return id < IDS_BUSINESS ? labels[id] : (enum label_key)(LABEL_BUSINESS + id - IDS_BUSINESS);
 }
 
 /* The labels of a group, in front of the enumerated ones; those that may be missing and are, are
  * left out. */
 static void set_scope_labels(struct reader *rd, const struct metrics_group *g)
 {
-    const struct labels *labels = rd->m->labels;
-    int n_ids = IDS_BUSINESS + (int)labels_n_business(labels);
+    const struct label_set *labels = rd->m->labels;
+    int n_ids = IDS_BUSINESS + (int)label_set_n_business(labels);
     size_t n = 0;
     for (int i = 0; i < n_ids; i++) {
         struct metrics_label *to = &rd->sample.labels[n];
@@ -41,9 +41,9 @@ static void set_scope_labels(struct reader *rd, const struct metrics_group *g)
             *to = (struct metrics_label){"stream", g->ids.id[i] ? "true" : "false"};
             n++;
         } else if (label_of(i) < LABEL_VERSION || g->ids.id[i] != LABELS_NONE) {
-            enum label label = label_of(i);
-            *to = (struct metrics_label){labels_name(labels, label),
-                                         labels_text(labels, label, g->ids.id[i])};
+            enum label_key label = label_of(i);
+            *to = (struct metrics_label){label_set_name(labels, label),
+                                         label_set_text(labels, label, g->ids.id[i])};
             n++;
         }
     }

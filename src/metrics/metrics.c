@@ -108,7 +108,7 @@ int metrics_set_bounds(struct metrics *m, const struct metrics_bounds *bounds, s
 void metrics_allow_models(struct metrics *m, const char *const *models, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        (void)labels_intern(m->labels, LABEL_MODEL, models[i]); /* over the cap: counted */
+        (void)label_set_intern(m->labels, LABEL_MODEL, models[i]); /* over the cap: counted */
 }
 
 int metrics_new(const struct metrics_config *config, struct metrics **ret)
@@ -124,11 +124,11 @@ int metrics_new(const struct metrics_config *config, struct metrics **ret)
     registry_init(m);
     uint32_t max_values =
         config->max_label_values > 0 ? config->max_label_values : LIMIT_LABEL_VALUES;
-    int r = labels_new(max_values, &m->labels);
+    int r = label_set_new(max_values, &m->labels);
     for (size_t i = 0; i < config->n_business && r == 0; i++)
-        r = labels_add(m->labels, config->business[i].name,
-                       config->business[i].max_values > 0 ? config->business[i].max_values
-                                                          : LIMIT_LABEL_VALUES);
+        r = label_set_add(m->labels, config->business[i].name,
+                          config->business[i].max_values > 0 ? config->business[i].max_values
+                                                             : LIMIT_LABEL_VALUES);
     if (r == 0)
         r = set_bounds(m, config->bounds, config->n_bounds);
     if (r < 0) {
@@ -159,7 +159,7 @@ struct metrics *metrics_free(struct metrics *m)
         m->shards = next;
     }
     generations_free(m->generations);
-    labels_free(m->labels);
+    label_set_free(m->labels);
     pthread_mutex_destroy(&m->lock);
     mem_free(m);
     return NULL;

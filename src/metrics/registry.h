@@ -23,7 +23,7 @@
 
 #include "metrics/family.h"
 #include "metrics/hist.h"
-#include "metrics/labels.h"
+#include "metrics/label_set.h"
 #include "metrics/metrics.h"
 
 /* Ids of a label set, in the order in which they are exposed; those that the scope does not have
@@ -104,7 +104,7 @@ struct metrics_shard {
 enum { GROUP_HASH_SLOTS = 4096 };
 
 struct metrics {
-    struct labels *labels;
+    struct label_set *labels;
     uint32_t max_series;
     pthread_mutex_t lock;
     _Atomic uint32_t n_series;

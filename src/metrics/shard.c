@@ -129,13 +129,13 @@ static struct metrics_series_set *set_get(struct metrics_shard *shard, const str
     return set;
 }
 
-static uint32_t model_id(struct labels *labels, const struct metrics_request *request)
+static uint32_t model_id(struct label_set *labels, const struct metrics_request *request)
 {
     if (!request->model || !*request->model)
         return LABELS_OTHER;
     if (request->is_model_proven)
-        return labels_intern(labels, LABEL_MODEL, request->model);
-    int64_t id = labels_find(labels, LABEL_MODEL, request->model);
+        return label_set_intern(labels, LABEL_MODEL, request->model);
+    int64_t id = label_set_find(labels, LABEL_MODEL, request->model);
     return id > 0 ? (uint32_t)id : LABELS_OTHER;
 }
 
@@ -181,17 +181,17 @@ static void memo_set(struct metrics_memo *memo, const struct metrics_request *re
 }
 
 /* Fills in the ids of the business labels; returns whether they are those remembered. */
-static bool resolve_business(struct labels *labels, struct metrics_memo *memo,
+static bool resolve_business(struct label_set *labels, struct metrics_memo *memo,
                              const struct metrics_request *request, struct label_ids *ids)
 {
     bool is_same = true;
-    uint32_t n = labels_n_business(labels);
+    uint32_t n = label_set_n_business(labels);
     for (uint32_t i = 0; i < n; i++) {
         const char *text = business_of(request, i);
         uint32_t *id = &memo->business_ids[i];
         if (*id == LABELS_OTHER || strcmp(memo->business[i], text) != 0) {
             is_same = false;
-            *id = labels_intern(labels, (enum label)(LABEL_BUSINESS + i), text);
+            *id = label_set_intern(labels, (enum label_key)(LABEL_BUSINESS + i), text);
             ids->id[IDS_BUSINESS + i] = *id;
             if (!memo_take(memo->business[i], text))
                 *id = LABELS_OTHER; /* looked up again next time */
@@ -205,7 +205,7 @@ static bool resolve_business(struct labels *labels, struct metrics_memo *memo,
 struct metrics_series_set *metrics_shard_resolve(struct metrics_shard *shard,
                                                  const struct metrics_request *request)
 {
-    struct labels *labels = shard->metrics->labels;
+    struct label_set *labels = shard->metrics->labels;
     struct metrics_memo *memo = &shard->memos[request->is_stream];
     bool is_known = memo_is(memo, request);
     struct label_ids ids = {{0}};
@@ -214,9 +214,9 @@ struct metrics_series_set *metrics_shard_resolve(struct metrics_shard *shard,
         ids = memo->ids;
     } else {
         ids.id[IDS_MODEL] = model_id(labels, request);
-        ids.id[IDS_ENDPOINT] = labels_intern(labels, LABEL_ENDPOINT, request->endpoint);
-        ids.id[IDS_UPSTREAM] = labels_intern(labels, LABEL_UPSTREAM, request->upstream);
-        ids.id[IDS_VERSION] = labels_intern(labels, LABEL_VERSION, request->version);
+        ids.id[IDS_ENDPOINT] = label_set_intern(labels, LABEL_ENDPOINT, request->endpoint);
+        ids.id[IDS_UPSTREAM] = label_set_intern(labels, LABEL_UPSTREAM, request->upstream);
+        ids.id[IDS_VERSION] = label_set_intern(labels, LABEL_VERSION, request->version);
         ids.id[IDS_STREAM] = request->is_stream;
     }
     if (resolve_business(labels, memo, request, &ids) && LIKELY(is_known))

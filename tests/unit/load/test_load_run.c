@@ -331,7 +331,7 @@ static void test_outcomes(void **state)
         t = load_run_tally(run);
         assert_row(rows[i].name, t->n_outcomes[rows[i].outcome] == 4);
         assert_row(rows[i].name, t->n_done == 4);
-        assert_row(rows[i].name, samples_count(&t->ttft) == rows[i].n_ttft);
+        assert_row(rows[i].name, readings_count(&t->ttft) == rows[i].n_ttft);
         assert_row(rows[i].name, t->completion_tokens == rows[i].completion_tokens);
         assert_row(rows[i].name, load_run_summary(run)->n_sent == 4);
         assert_null(load_run_free(run));

@@ -106,8 +106,8 @@ static void test_counts(void **state)
     assert_int_equal(t.prompt_tokens, 20);
     assert_int_equal(t.completion_tokens, 20);
     assert_int_equal(t.n_with_usage, 1);
-    assert_int_equal(samples_count(&t.lag), 3);
-    assert_int_equal(samples_count(&t.ttft), 2);
+    assert_int_equal(readings_count(&t.lag), 3);
+    assert_int_equal(readings_count(&t.ttft), 2);
     tally_done(&t);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics/labels.c - one open-addressing table per label, sized for its cap at birth and never
+ * metrics/label_set.c - one open-addressing table per label, sized for its cap at birth and never
  * more than half full, so that it needs no growing while others look into it.
  *
  * An entry is complete before its slot is stored with release, and is never changed or removed.
  */
-#include "metrics/labels.h"
+#include "metrics/label_set.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -33,7 +33,7 @@ struct label_table {
     _Atomic uint32_t n;             /* ids given out, the fixed ones included */
 };
 
-struct labels {
+struct label_set {
     pthread_mutex_t lock; /* held to add */
     uint32_t n_business;
     struct label_table tables[LABEL_COUNT_];
@@ -119,7 +119,7 @@ static void table_done(struct label_table *table)
     *table = (struct label_table){0};
 }
 
-int labels_new(uint32_t max_values, struct labels **ret)
+int label_set_new(uint32_t max_values, struct label_set **ret)
 {
     static const char *const names[LABEL_BUSINESS] = {[LABEL_MODEL] = "model",
                                                       [LABEL_ENDPOINT] = "endpoint",
@@ -127,13 +127,13 @@ int labels_new(uint32_t max_values, struct labels **ret)
                                                       [LABEL_VERSION] = "version"};
     if (max_values == 0 || max_values > MAX_VALUES_MAX)
         return -EINVAL;
-    struct labels *t = mem_zalloc(1, sizeof(*t));
+    struct label_set *t = mem_zalloc(1, sizeof(*t));
     if (!t)
         return -ENOMEM;
     pthread_mutex_init(&t->lock, NULL);
     for (int i = 0; i < LABEL_BUSINESS; i++) {
         if (table_init(&t->tables[i], names[i], max_values) < 0) {
-            labels_free(t);
+            label_set_free(t);
             return -ENOMEM;
         }
     }
@@ -141,7 +141,7 @@ int labels_new(uint32_t max_values, struct labels **ret)
     return 0;
 }
 
-int labels_add(struct labels *t, const char *name, uint32_t max_values)
+int label_set_add(struct label_set *t, const char *name, uint32_t max_values)
 {
     if (*name == '\0' || max_values == 0 || max_values > MAX_VALUES_MAX)
         return -EINVAL;
@@ -158,17 +158,17 @@ int labels_add(struct labels *t, const char *name, uint32_t max_values)
     return 0;
 }
 
-uint32_t labels_n_business(const struct labels *t)
+uint32_t label_set_n_business(const struct label_set *t)
 {
     return t->n_business;
 }
 
-const char *labels_name(const struct labels *t, enum label label)
+const char *label_set_name(const struct label_set *t, enum label_key label)
 {
     return t->tables[label].name;
 }
 
-struct labels *labels_free(struct labels *t)
+struct label_set *label_set_free(struct label_set *t)
 {
     if (!t)
         return NULL;
@@ -183,7 +183,7 @@ struct labels *labels_free(struct labels *t)
 }
 
 /* The id of c, -1 when it is not there; *ret_slot: where it would stand. */
-static int64_t probe(const struct labels *t, enum label label, const struct clean *c,
+static int64_t probe(const struct label_set *t, enum label_key label, const struct clean *c,
                      uint32_t *ret_slot)
 {
     const struct label_table *table = &t->tables[label];
@@ -200,14 +200,14 @@ static int64_t probe(const struct labels *t, enum label label, const struct clea
 }
 
 /* Ids of the fixed texts, so that a model called "other" makes no second series of that name. */
-static int64_t fixed_id(enum label label, const char *text)
+static int64_t fixed_id(enum label_key label, const char *text)
 {
     if (!text || !*text || (label < LABEL_VERSION && strcmp(text, "none") == 0))
         return LABELS_NONE;
     return strcmp(text, "other") == 0 ? LABELS_OTHER : -1;
 }
 
-int64_t labels_find(const struct labels *t, enum label label, const char *text)
+int64_t label_set_find(const struct label_set *t, enum label_key label, const char *text)
 {
     int64_t id = fixed_id(label, text);
     if (id >= 0)
@@ -220,7 +220,7 @@ int64_t labels_find(const struct labels *t, enum label label, const char *text)
 }
 
 /* Under the lock, c is not in the table. */
-static uint32_t add(struct labels *t, enum label label, const struct clean *c, uint32_t slot)
+static uint32_t add(struct label_set *t, enum label_key label, const struct clean *c, uint32_t slot)
 {
     struct label_table *table = &t->tables[label];
     uint32_t id = atomic_load_explicit(&table->n, memory_order_relaxed);
@@ -242,7 +242,7 @@ static uint32_t add(struct labels *t, enum label label, const struct clean *c, u
     return id;
 }
 
-uint32_t labels_intern(struct labels *t, enum label label, const char *text)
+uint32_t label_set_intern(struct label_set *t, enum label_key label, const char *text)
 {
     int64_t id = fixed_id(label, text);
     if (id >= 0)
@@ -253,7 +253,7 @@ uint32_t labels_intern(struct labels *t, enum label label, const char *text)
     id = probe(t, label, &c, &slot);
     if (id >= 0)
         return (uint32_t)id;
-    if (labels_count(t, label) >= t->tables[label].max_values) {
+    if (label_set_count(t, label) >= t->tables[label].max_values) {
         /* Full for good: no reason to queue for the lock with every request. */
         stat_inc(STAT_DROP_LABEL_CAP);
         return LABELS_OTHER;
@@ -265,12 +265,12 @@ uint32_t labels_intern(struct labels *t, enum label label, const char *text)
     return made;
 }
 
-const char *labels_text(const struct labels *t, enum label label, uint32_t id)
+const char *label_set_text(const struct label_set *t, enum label_key label, uint32_t id)
 {
     return atomic_load_explicit(&t->tables[label].texts[id], memory_order_acquire);
 }
 
-uint32_t labels_count(const struct labels *t, enum label label)
+uint32_t label_set_count(const struct label_set *t, enum label_key label)
 {
     return atomic_load_explicit(&t->tables[label].n, memory_order_acquire) - N_FIXED;
 }

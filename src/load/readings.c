@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/samples.h"
+#include "load/readings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,18 +8,18 @@
 
 enum { FIRST_CAP = 1024 };
 
-void samples_init(struct samples *s)
+void readings_init(struct readings *s)
 {
-    *s = (struct samples){0};
+    *s = (struct readings){0};
 }
 
-void samples_done(struct samples *s)
+void readings_done(struct readings *s)
 {
     mem_free(s->_v);
-    samples_init(s);
+    readings_init(s);
 }
 
-void samples_add(struct samples *s, int64_t v)
+void readings_add(struct readings *s, int64_t v)
 {
     if (s->_n == s->_cap) {
         size_t cap = s->_cap > 0 ? s->_cap * 2 : FIRST_CAP;
@@ -36,12 +36,12 @@ void samples_add(struct samples *s, int64_t v)
     s->_is_sorted = false;
 }
 
-size_t samples_count(const struct samples *s)
+size_t readings_count(const struct readings *s)
 {
     return s->_n;
 }
 
-void samples_clear(struct samples *s)
+void readings_clear(struct readings *s)
 {
     s->_n = 0;
 }
@@ -54,7 +54,7 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int64_t samples_quantile(struct samples *s, double q)
+int64_t readings_quantile(struct readings *s, double q)
 {
     size_t rank;
 
@@ -69,7 +69,7 @@ int64_t samples_quantile(struct samples *s, double q)
     return s->_v[rank <= s->_n ? rank - 1 : s->_n - 1];
 }
 
-double samples_mean(const struct samples *s)
+double readings_mean(const struct readings *s)
 {
     double sum = 0;
 

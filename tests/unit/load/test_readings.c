@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "load/samples.h"
+#include "load/readings.h"
 
 #include <math.h>
 
@@ -9,13 +9,13 @@
 
 static void test_none(void **state)
 {
-    struct samples s;
+    struct readings s;
     (void)state;
-    samples_init(&s);
-    assert_int_equal(samples_count(&s), 0);
-    assert_int_equal(samples_quantile(&s, 0.5), -1);
-    assert_true(fabs(samples_mean(&s)) <= 0);
-    samples_done(&s);
+    readings_init(&s);
+    assert_int_equal(readings_count(&s), 0);
+    assert_int_equal(readings_quantile(&s, 0.5), -1);
+    assert_true(fabs(readings_mean(&s)) <= 0);
+    readings_done(&s);
 }
 
 static void test_nearest_rank(void **state)
@@ -31,52 +31,52 @@ static void test_nearest_rank(void **state)
     };
     (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        struct samples s;
-        samples_init(&s);
+        struct readings s;
+        readings_init(&s);
         for (size_t k = rows[i].n; k > 0; k--)
-            samples_add(&s, (int64_t)k);
-        assert_int_equal(samples_quantile(&s, rows[i].q), rows[i].expect);
-        assert_true(fabs(samples_mean(&s) - (double)(rows[i].n + 1) / 2) < 1e-9);
-        samples_done(&s);
+            readings_add(&s, (int64_t)k);
+        assert_int_equal(readings_quantile(&s, rows[i].q), rows[i].expect);
+        assert_true(fabs(readings_mean(&s) - (double)(rows[i].n + 1) / 2) < 1e-9);
+        readings_done(&s);
     }
 }
 
 static void test_adding_after_reading(void **state)
 {
-    struct samples s;
+    struct readings s;
     struct rng r;
     (void)state;
-    samples_init(&s);
+    readings_init(&s);
     rng_seed(&r, 1);
     for (int64_t i = 0; i < 5000; i++) {
-        samples_add(&s, (int64_t)rng_below(&r, 1000) + 10);
+        readings_add(&s, (int64_t)rng_below(&r, 1000) + 10);
         if (i % 500 == 0)
-            (void)samples_quantile(&s, 0.5);
+            (void)readings_quantile(&s, 0.5);
     }
-    samples_add(&s, 1);
-    assert_int_equal(samples_quantile(&s, 0), 1);
-    samples_add(&s, 99999);
-    assert_int_equal(samples_quantile(&s, 1), 99999);
-    assert_int_equal(samples_count(&s), 5002);
-    samples_clear(&s);
-    assert_int_equal(samples_quantile(&s, 1), -1);
-    samples_add(&s, 5);
-    assert_int_equal(samples_quantile(&s, 0.5), 5);
-    samples_done(&s);
+    readings_add(&s, 1);
+    assert_int_equal(readings_quantile(&s, 0), 1);
+    readings_add(&s, 99999);
+    assert_int_equal(readings_quantile(&s, 1), 99999);
+    assert_int_equal(readings_count(&s), 5002);
+    readings_clear(&s);
+    assert_int_equal(readings_quantile(&s, 1), -1);
+    readings_add(&s, 5);
+    assert_int_equal(readings_quantile(&s, 0.5), 5);
+    readings_done(&s);
 }
 
 static void test_no_memory(void **state)
 {
-    struct samples s;
+    struct readings s;
     (void)state;
-    samples_init(&s);
+    readings_init(&s);
     mem_fail_from(1);
-    samples_add(&s, 1);
+    readings_add(&s, 1);
     mem_fail_off();
     assert_int_equal(s.n_lost, 1);
-    samples_add(&s, 2);
-    assert_int_equal(samples_quantile(&s, 0.5), 2);
-    samples_done(&s);
+    readings_add(&s, 2);
+    assert_int_equal(readings_quantile(&s, 0.5), 2);
+    readings_done(&s);
 }
 
 int main(void)
@@ -87,5 +87,5 @@ int main(void)
         cmocka_unit_test(test_adding_after_reading),
         cmocka_unit_test(test_no_memory),
     };
-    return cmocka_run_group_tests_name("load/samples", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("load/readings", tests, NULL, NULL);
 }
