@@ -279,6 +279,54 @@ const char num_digit_pairs[] = "000102030405060708091011121314151617181920212223
                                "50515253545556575859606162636465666768697071727374"
                                "75767778798081828384858687888990919293949596979899";
 
+static size_t put_zeros(char *dst, int n)
+{
+    for (int i = 0; i < n; i++)
+        dst[i] = '0';
+    return n > 0 ? (size_t)n : 0;
+}
+
+/* "1.25", "e-07": digits and where their point is, as "0.000000125". */
+static size_t put_shifted(struct span mantissa, int shift, char *dst)
+{
+    size_t n = 0, whole = span_find_char(mantissa, '.');
+    int point = (int)whole + shift; /* digits in front of it */
+    if (point <= 0) {
+        memcpy(dst, "0.", 2);
+        n = 2 + put_zeros(dst + 2, -point);
+    }
+    for (size_t i = 0, seen = 0; i < mantissa.n; i++) {
+        if (mantissa.p[i] == '.')
+            continue;
+        if (point > 0 && seen == (size_t)point)
+            dst[n++] = '.';
+        dst[n++] = mantissa.p[i];
+        seen++;
+    }
+    int n_digits = (int)mantissa.n - (whole < mantissa.n ? 1 : 0);
+    return n + put_zeros(dst + n, point - n_digits);
+}
+
+size_t num_format_plain(double v, char dst[NUM_PLAIN_BYTES])
+{
+    char text[DOUBLE_FORMAT_BYTES];
+    struct span s = span_of(text, num_format_double(v, text));
+    size_t n = 0, mantissa = span_find_char(s, 'e');
+    if (mantissa == s.n || !isfinite(v)) {
+        memcpy(dst, s.p, s.n);
+        return s.n;
+    }
+    struct span exponent = span_from(s, mantissa + 2);
+    uint64_t shift = 0;
+    (void)num_parse_u64(exponent, &shift); /* digits behind the sign, as printf writes them */
+    struct span digits = span_of(s.p, mantissa);
+    if (s.p[0] == '-') {
+        dst[n++] = '-';
+        digits = span_from(digits, 1);
+    }
+    return n + put_shifted(digits, s.p[mantissa + 1] == '-' ? -(int)shift : (int)shift, dst + n);
+}
+
 /* Decimal digits of v > 0. Its bits times 1233 / 4096, about log10(2), are that or one less; the
  * powers of ten tell which. */
 static size_t count_decimals(uint64_t v)

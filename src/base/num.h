@@ -29,6 +29,9 @@ int num_parse_bytes(struct span s, uint64_t *ret_bytes) WARN_UNUSED;
 size_t num_format_double(double v, char *dst);
 
 size_t num_format_long_u64(uint64_t v, char *dst); /* num_format_u64's way with several digits */
+/* The same digits without an exponent, whatever they cost: "0.000001". Returns the length. */
+enum { NUM_PLAIN_BYTES = 360 };
+size_t num_format_plain(double v, char dst[NUM_PLAIN_BYTES]);
 
 /* Decimal digits of v; dst >= 24 B. Returns the length; not terminated. */
 static inline size_t num_format_u64(uint64_t v, char *dst)

@@ -12,6 +12,7 @@
 #include "cli/docs.h"
 #include "cli/keys.h"
 #include "cli/load.h"
+#include "cli/promql.h"
 #include "cli/reload.h"
 #include "cli/replay.h"
 #include "cli/serve.h"
@@ -30,6 +31,7 @@ static const struct {
     {"sim", sim_main, "run a simulated OpenAI-compatible engine"},
     {"load", load_main, "send load to an endpoint and report latencies"},
     {"replay", replay_main, "measure a recorded stream"},
+    {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };
 

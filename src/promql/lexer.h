@@ -83,6 +83,8 @@ void lexer_next(struct lexer *x, struct token *ret);
 /* The same word, wherever it stands: keyword, operator in letters, aggregation or identifier. */
 void lexer_word(struct lexer *x, struct token *ret);
 
+size_t token_end(const struct token *t); /* behind its text, in the query */
+
 /* Whether a token is the given keyword / a word that may be a label's / a metric's name. */
 bool token_is_keyword(const struct token *t, enum keyword which);
 bool token_may_be_label(const struct token *t);

@@ -3,7 +3,7 @@
  * promql/lexer_literal.c - numbers, durations and strings as tokens.
  *
  * The lexer finds where they end and refuses what cannot be one; what they are worth is for
- * literal.c.
+ * parser_literal.c.
  */
 #include "promql/lexer_private.h"
 #include "promql/quote.h"

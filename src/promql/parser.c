@@ -15,11 +15,6 @@ void parser_init(struct parser *p, struct span text, struct arena *arena,
     lexer_init(&p->lexer, text);
 }
 
-size_t token_end(const struct token *t)
-{
-    return t->from + t->text.n;
-}
-
 void parser_fail(struct parser *p, size_t at, size_t to, const char *fmt, ...)
 {
     if (p->failed)

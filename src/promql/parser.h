@@ -66,9 +66,8 @@ void parser_leave(struct parser *p);
 void *parser_alloc(struct parser *p, size_t n); /* zeroed; NULL: p->failed is set */
 struct node *parser_node(struct parser *p, enum node_kind kind, enum promql_type type, size_t from,
                          size_t to);
-size_t token_end(const struct token *t);
 
-/* literal.c */
+/* parser_literal.c */
 double parser_number(struct parser *p, const struct token *t); /* a number or a duration */
 struct span parser_string(struct parser *p, const struct token *t);
 
@@ -107,7 +106,7 @@ struct node *parser_binary(struct parser *p, enum binary_op op, const struct mat
 struct duration *parser_duration(struct parser *p);        /* in brackets */
 struct duration *parser_offset_duration(struct parser *p); /* behind offset */
 
-/* check.c: types, numbers of arguments, rules of matching, height. */
+/* parser_check.c: types, numbers of arguments, rules of matching, height. */
 void parser_check(struct parser *p, const struct node *root);
 
 #endif

@@ -37,54 +37,10 @@ static void put_quoted(struct printer *p, struct span s)
         p->r = quote_print(s, p->out);
 }
 
-/* "1.25e-07" without its exponent: the digits are in digits[n], the point before digits[point]. */
-static void put_digits(struct printer *p, struct span digits, int point)
-{
-    static const char zeros[] = "0000000000000000000000000000000000000000";
-    if (point <= 0)
-        put(p, "0.");
-    for (int left = point < 0 ? -point : 0; left > 0; left -= (int)sizeof(zeros) - 1)
-        put_span(p,
-                 span_of(zeros, left < (int)sizeof(zeros) - 1 ? (size_t)left : sizeof(zeros) - 1));
-    if (point > 0 && (size_t)point < digits.n) {
-        put_span(p, span_take(&digits, (size_t)point));
-        put(p, ".");
-        point = 0;
-    }
-    int missing = point - (int)digits.n;
-    put_span(p, digits);
-    for (int left = missing; left > 0; left -= (int)sizeof(zeros) - 1)
-        put_span(p,
-                 span_of(zeros, left < (int)sizeof(zeros) - 1 ? (size_t)left : sizeof(zeros) - 1));
-}
-
-/* The shortest decimal digits that read back as v, never with an exponent. */
 static void put_number(struct printer *p, double v)
 {
-    char text[40], digits[40];
-    struct span s = span_of(text, num_format_double(v, text));
-    size_t at_exponent = span_find_char(s, 'e');
-    if (at_exponent == s.n || !isfinite(v)) {
-        put_span(p, s);
-        return;
-    }
-    struct span exponent = span_from(s, at_exponent + 1);
-    bool is_negative = exponent.p[0] == '-';
-    uint64_t e = 0;
-    (void)num_parse_u64(span_from(exponent, exponent.p[0] < '0'), &e); /* our own text */
-    size_t n = 0;
-    int point = 0;
-    for (size_t i = 0; i < at_exponent; i++) {
-        if (text[i] == '.')
-            point = (int)n;
-        else if (text[i] != '-')
-            digits[n++] = text[i];
-    }
-    if (point == 0)
-        point = (int)n;
-    if (text[0] == '-')
-        put(p, "-");
-    put_digits(p, span_of(digits, n), point + (is_negative ? -(int)e : (int)e));
+    char text[NUM_PLAIN_BYTES];
+    put_span(p, span_of(text, num_format_plain(v, text)));
 }
 
 /* Seconds as a duration where milliseconds are exact, else as a number. */

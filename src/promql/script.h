@@ -3,9 +3,12 @@
  * promql/script.h - Prometheus' language of PromQL test scripts: load, clear, eval, expect.
  *
  * Role:      `inferometer promql test`, and acceptance against Prometheus' own scripts.
- * Errors:    -EINVAL (the script itself is wrong: line and reason), -ENOMEM. An evaluation that
- *            does not come out as told is no error: it is reported and counted.
- * Threading: one per script.
+ * Checks:    each instant evaluation also as the middle of a range, and both once more with every
+ *            selector pinned by @ and the evaluation at other times, as Prometheus' own runner
+ * does. Extents:   start times (lines of name@st) are read over: samples have none here. Errors:
+ * -EINVAL (the script itself is wrong: "LINE: reason"), -ENOMEM, -E2BIG (too many values). An
+ * evaluation that does not come out as told is no error: it is reported and counted, one that does
+ * not parse as well. Threading: one per script.
  */
 #ifndef PROMQL_SCRIPT_H
 #define PROMQL_SCRIPT_H
@@ -16,9 +19,9 @@
 #include "base/span.h"
 
 struct script_failure {
-    int line;          /* of the eval */
-    struct span query; /* what was evaluated, with its times ("instant at 5m: ...") */
-    struct span wanted, got;
+    int line;                /* of the eval */
+    struct span query;       /* what was evaluated, with its times ("instant at 5m: ...") */
+    struct span wanted, got; /* cut where they are very long */
 };
 
 struct script_report {

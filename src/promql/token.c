@@ -9,6 +9,11 @@
 
 enum { DESCRIBED_MAX = 10 }; /* characters of a number or a string in a message */
 
+size_t token_end(const struct token *t)
+{
+    return t->from + t->text.n;
+}
+
 bool token_is_keyword(const struct token *t, enum keyword which)
 {
     return t->kind == TOKEN_KEYWORD && t->which == (int)which;

@@ -381,6 +381,35 @@ static void test_format_padded(void **state)
     assert_span_equal("6", span_of(text, 6), SPAN("123456"));
 }
 
+static void test_plain(void **state)
+{
+    (void)state;
+    static const struct {
+        double v;
+        const char *want;
+    } rows[] = {
+        {0, "0"},
+        {1.5, "1.5"},
+        {1e-6, "0.000001"},
+        {-1.25e-7, "-0.000000125"},
+        {1e21, "1000000000000000000000"},
+        {-1.5e17, "-150000000000000000"},
+        {1.2345678901234567e16, "12345678901234568"},
+    };
+    char text[NUM_PLAIN_BYTES];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_span_equal(rows[i].want, span_of(text, num_format_plain(rows[i].v, text)),
+                          span_cstr(rows[i].want));
+    static const double odd[] = {DBL_MAX, DBL_MIN, 5e-324, -DBL_MAX};
+    for (size_t i = 0; i < ARRAY_LEN(odd); i++) {
+        size_t n = num_format_plain(odd[i], text);
+        assert_true(n < NUM_PLAIN_BYTES && !memchr(text, 'e', n));
+        double back = 0;
+        assert_int_equal(num_parse_double(span_of(text, n), &back), 0);
+        assert_true(back == odd[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_format_double),      cmocka_unit_test(test_double_round_trip),
         cmocka_unit_test(test_other_locale),       cmocka_unit_test(test_format_integers),
         cmocka_unit_test(test_format_all_lengths),
+        cmocka_unit_test(test_plain),
     };
     guard_init(&guard, 4096);
     int r = cmocka_run_group_tests_name("base/num", tests, NULL, NULL);

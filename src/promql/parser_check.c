@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * promql/check.c - whether a tree makes sense: types, numbers of arguments, rules of matching.
+ * promql/parser_check.c - whether a tree makes sense: types, numbers of arguments, rules of
+ * matching.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * promql/functions_table.c - the functions of the language and what they take, by name.
+ * promql/function.c - the functions of the language and what they take, by name.
  *
  * Source: Prometheus 3.14, those included that it calls experimental.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * promql/literal.c - what the tokens of numbers, durations and strings are worth.
+ * promql/parser_literal.c - what the tokens of numbers, durations and strings are worth.
  */
 #include <errno.h>
 #include <math.h>
