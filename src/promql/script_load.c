@@ -3,6 +3,7 @@
  * promql/script_load.c - load: series into memory.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "promql/script_private.h"
 
@@ -35,6 +36,17 @@ static enum fhist_hint stored_hint(const struct fhist *h, const struct fhist *la
     return FHIST_NOT_RESET;
 }
 
+/* For messages; cut where it is long. */
+static void name_series(struct labels l, char *dst, size_t cap)
+{
+    struct buf b;
+
+    buf_init(&b, cap);
+    (void)!labels_print(l, &b); /* as much of it as there is */
+    (void)span_copy(buf_span(&b), dst, cap);
+    buf_done(&b);
+}
+
 int script_append(struct script *s, struct labels labels, int64_t t_ms, double v,
                   const struct fhist *h, const struct fhist **last)
 {
@@ -49,7 +61,9 @@ int script_append(struct script *s, struct labels labels, int64_t t_ms, double v
     *last = h;
     if (r != -EINVAL)
         return r;
-    return script_wrong(s, "a sample of the series at %lld ms or later is loaded already",
+    char name[200];
+    name_series(labels, name, sizeof(name));
+    return script_wrong(s, "%s: a sample at %lld ms or later is loaded already", name,
                         (long long)t_ms);
 }
 
@@ -72,10 +86,11 @@ static bool is_start_times(struct span line)
     return span_ends_with(script_take_word(&line), SPAN("@st"));
 }
 
-static int load_lines(struct script *s, int64_t step_ms, struct script_series **ret)
+static int read_lines(struct script *s, struct script_series **ret, size_t *ret_n)
 {
     struct script_series **end = ret;
     struct span line;
+    size_t n = 0;
     int r = 0;
 
     *end = NULL;
@@ -85,10 +100,47 @@ static int load_lines(struct script *s, int64_t step_ms, struct script_series **
         r = script_read_series(s, line, end);
         if (r != 0)
             break;
-        r = load_series(s, *end, step_ms);
+        (*end)->position = ++n;
         end = &(*end)->next;
     }
+    *ret_n = n;
     return r;
+}
+
+static int series_cmp(const void *a, const void *b)
+{
+    const struct script_series *x = *(const struct script_series *const *)a;
+    const struct script_series *y = *(const struct script_series *const *)b;
+    int c = labels_cmp(x->labels, y->labels);
+    return c != 0 ? c : (x->position > y->position) - (x->position < y->position);
+}
+
+/* Leaves those out that a later line of the same load tells anew. */
+static int keep_last_of_each(struct script *s, struct script_series **series, size_t n)
+{
+    const struct script_series **sorted = arena_array(&s->arena, n, sizeof(*sorted));
+    struct script_series *kept = NULL;
+    size_t n_all = 0;
+
+    if (!sorted)
+        return -ENOMEM;
+    for (struct script_series *i = *series; i; i = i->next)
+        sorted[n_all++] = i;
+    if (n_all > 1)
+        qsort(sorted, n_all, sizeof(*sorted), series_cmp);
+    for (size_t i = n_all; i > 0; i--) {
+        struct script_series *copy;
+        if (i < n_all && labels_eq(sorted[i - 1]->labels, sorted[i]->labels))
+            continue;
+        copy = arena_alloc(&s->arena, sizeof(*copy));
+        if (!copy)
+            return -ENOMEM;
+        *copy = *sorted[i - 1];
+        copy->next = kept;
+        kept = copy;
+    }
+    *series = kept;
+    return 0;
 }
 
 int script_load(struct script *s, struct span line)
@@ -97,6 +149,7 @@ int script_load(struct script *s, struct span line)
     struct span word = script_take_word(&line);
     bool is_nhcb = span_eq_nocase(word, SPAN("load_with_nhcb"));
     int64_t step_ms;
+    size_t n = 0;
     int r;
 
     if (!is_nhcb && !span_eq_nocase(word, SPAN("load")))
@@ -105,6 +158,10 @@ int script_load(struct script *s, struct span line)
     if (promql_parse_duration(line, &step_ms) != 0 || step_ms <= 0)
         return script_wrong(s, "load wants a duration, not \"%.*s\"",
                             line.n > 60 ? 60 : (int)line.n, line.p);
-    r = load_lines(s, step_ms, &series);
+    r = read_lines(s, &series, &n);
+    if (r == 0)
+        r = keep_last_of_each(s, &series, n);
+    for (const struct script_series *i = series; i && r == 0; i = i->next)
+        r = load_series(s, i, step_ms);
     return r == 0 && is_nhcb ? script_load_nhcb(s, series, step_ms) : r;
 }

@@ -10,7 +10,8 @@
  *            negative side.
  * Shape:     buckets are sparse: sorted by index, indexes unique; a bucket that is not there is 0.
  *            Empty buckets may be there and mean nothing.
- * Ownership: a value in an arena; immutable once others see it, so that pieces may be shared.
+ * Ownership: a value in an arena; immutable once others see it, so that pieces may be shared. What
+ *            a function makes is in its arena m with all of its pieces.
  * Errors:    -ENOMEM; arithmetic tells in flags what a user should know.
  * Threading: pure.
  * Source:    Prometheus' specification of native histograms; docs/DEFINITIONS.md for our own.

@@ -9,6 +9,7 @@
 #include "series/fhist_layout.h"
 
 #include <errno.h>
+#include <string.h>
 
 bool fhist_is_custom(const struct fhist *h)
 {
@@ -67,6 +68,19 @@ double fhist_widen_zero(const struct fhist *h, double *threshold)
         (void)widen_over(h, &h->positive, threshold, &count);
     } while (widen_over(h, &h->negative, threshold, &count));
     return count;
+}
+
+int fhist_own_bounds(struct arena *m, struct fhist_layout *l)
+{
+    double *copy = l->n_custom > 0 ? arena_array(m, l->n_custom, sizeof(*copy)) : NULL;
+
+    if (l->n_custom == 0)
+        return 0;
+    if (!copy)
+        return -ENOMEM;
+    memcpy(copy, l->custom, l->n_custom * sizeof(*copy));
+    l->custom = copy;
+    return 0;
 }
 
 /* Bounds that both have. */

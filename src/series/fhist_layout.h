@@ -33,6 +33,9 @@ double fhist_widen_zero(const struct fhist *h, double *threshold);
 int fhist_layout_join(struct arena *m, const struct fhist *a, const struct fhist *b,
                       struct fhist_layout *ret, double *ret_zero_a, double *ret_zero_b) WARN_UNUSED;
 
+/* Replaces custom bounds by a copy in m, so that a result depends on nothing but m. */
+int fhist_own_bounds(struct arena *m, struct fhist_layout *l) WARN_UNUSED;
+
 /* The buckets of one side where they fall in another layout, those that fall together summed, those
  * within its zero bucket left out. */
 struct fhist_mapped {

@@ -70,7 +70,7 @@ static int combine(struct arena *m, const struct fhist *a, const struct fhist *b
     }
     r = fhist_layout_join(m, a, b, &to, &zero_a, &zero_b);
     out = arena_alloc(m, sizeof(*out));
-    if (r != 0 || !out)
+    if (r != 0 || !out || fhist_own_bounds(m, &to) != 0)
         return -ENOMEM;
     if (fhist_is_custom(a) && (to.n_custom != a->n_custom || to.n_custom != b->n_custom))
         flags |= FHIST_CUSTOM_RECONCILED;

@@ -24,13 +24,13 @@ static bool has_zero(const struct fhist_range *b)
     return b->lower <= 0 && b->upper >= 0;
 }
 
-/* The zero bucket ends at 0 where the histogram has nothing on one side. */
+/* A bucket around zero ends there where the histogram has nothing on one side. */
 static void clip_zero_bucket(const struct fhist *h, struct fhist_range *b)
 {
     bool has_negative = !side_is_empty(&h->negative);
     bool has_positive = !side_is_empty(&h->positive);
 
-    if (fhist_is_custom(h) || !has_zero(b))
+    if (!has_zero(b))
         return;
     if (has_positive && !has_negative)
         b->lower = 0;
@@ -128,7 +128,8 @@ static double quantile_at(const struct fhist *h, struct place p, double rank, bo
         return b->lower;
     }
     *ret_is_nan_skewed = isnan(h->sum) && observed(h) < h->count;
-    clip_zero_bucket(h, b);
+    if (!fhist_is_custom(h))
+        clip_zero_bucket(h, b);
     if (count < rank)
         return isnan(h->sum) ? (double)NAN : b->upper;
     inside = is_from_below ? rank - (count - b->count) : count - rank;

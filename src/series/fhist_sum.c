@@ -70,19 +70,6 @@ static void kahan_shift(struct kahan *k)
     k->lost = ldexp(k->lost, -SHIFT);
 }
 
-/* Replaces *bounds by a copy in m. */
-static int bounds_copy(struct arena *m, const double **bounds, size_t n)
-{
-    double *copy = arena_array(m, n, sizeof(*copy));
-
-    if (!copy)
-        return -ENOMEM;
-    if (n > 0)
-        memcpy(copy, *bounds, n * sizeof(*copy));
-    *bounds = n > 0 ? copy : NULL;
-    return 0;
-}
-
 int fhist_sum_new(struct arena *m, struct fhist_sum **ret)
 {
     struct fhist_sum *s = arena_zalloc(m, 1, sizeof(*s));
@@ -284,7 +271,7 @@ static void join_hints(struct fhist_sum *s, const struct fhist *h, unsigned *fla
 static int take_layout(struct fhist_sum *s, const struct fhist_layout *from)
 {
     s->layout = *from;
-    return bounds_copy(s->arena, &s->layout.custom, s->layout.n_custom);
+    return fhist_own_bounds(s->arena, &s->layout);
 }
 
 int fhist_sum_add(struct fhist_sum *s, const struct fhist *h, unsigned *flags)
@@ -341,6 +328,7 @@ static int side_get(const struct fhist_sum *s, const struct sum_side *side, doub
 
 int fhist_sum_get(const struct fhist_sum *s, double divisor, struct arena *m, struct fhist **ret)
 {
+    struct fhist_layout layout = s->layout;
     struct fhist *out;
 
     if (!s->has_any) {
@@ -348,18 +336,17 @@ int fhist_sum_get(const struct fhist_sum *s, double divisor, struct arena *m, st
         return 0;
     }
     out = arena_alloc(m, sizeof(*out));
-    if (!out)
+    if (!out || fhist_own_bounds(m, &layout) != 0)
         return -ENOMEM;
-    *out = (struct fhist){.schema = s->layout.schema,
+    *out = (struct fhist){.schema = layout.schema,
                           .hint = s->hint,
-                          .zero_threshold = s->layout.zero_threshold,
+                          .zero_threshold = layout.zero_threshold,
                           .zero_count = kahan_get(s, &s->zero, divisor),
                           .count = kahan_get(s, &s->count, divisor),
                           .sum = kahan_get(s, &s->sum, divisor),
-                          .custom = s->layout.custom,
-                          .n_custom = s->layout.n_custom};
-    if (bounds_copy(m, &out->custom, out->n_custom) != 0 ||
-        side_get(s, &s->positive, divisor, m, &out->positive) != 0 ||
+                          .custom = layout.custom,
+                          .n_custom = layout.n_custom};
+    if (side_get(s, &s->positive, divisor, m, &out->positive) != 0 ||
         side_get(s, &s->negative, divisor, m, &out->negative) != 0)
         return -ENOMEM;
     *ret = out;

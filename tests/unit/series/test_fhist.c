@@ -491,7 +491,8 @@ static void test_fraction(void **state)
         {"{{count:8 z_bucket:4 z_bucket_w:2 offset:3 buckets:[4]}}", -HUGE_VAL, 1, 0.25, false},
         {"{{schema:-53 count:4 custom_values:[2 4] buckets:[2 2]}}", 3, HUGE_VAL, 0.25, false},
         {"{{schema:-53 count:4 custom_values:[2 4] buckets:[2 0 2]}}", 100, HUGE_VAL, 0.5, false},
-        {"{{schema:-53 count:4 custom_values:[2 4] buckets:[2 2]}}", 1, 4, 0.5, false},
+        {"{{schema:-53 count:4 custom_values:[2 4] buckets:[2 2]}}", 1, 4, 0.75, false},
+        {"{{schema:-53 count:4 custom_values:[2 4] buckets:[2 2]}}", 0, 1, 0.25, false},
         {"{{count:8 sum:NaN offset:1 buckets:[4]}}", -HUGE_VAL, HUGE_VAL, 0.5, true},
     };
     (void)state;
