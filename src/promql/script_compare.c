@@ -354,7 +354,8 @@ static int differ_in_notes(struct script *s, const char *wanted, struct span wan
                            const struct promql_result *result, bool is_warning)
 {
     const char *what = is_warning ? "warning" : "info";
-    int r = script_say(&s->wanted, "%s %s %.*s", wanted, what, SPAN_ARG(wanted_text));
+    int r = script_say(&s->wanted, "%s %s%s%.*s", wanted, what, wanted_text.n > 0 ? " " : "",
+                       SPAN_ARG(wanted_text));
     size_t n = 0;
 
     for (size_t i = 0; i < result->n_notes && r == 0; i++)
@@ -373,7 +374,11 @@ static int compare_notes_of(struct script *s, const struct script_eval *e,
 
     for (const struct script_expect *i = e->expects; i; i = i->next)
         if (i->kind == kind && !is_found(i, result, is_warning))
-            return differ_in_notes(s, i->pattern ? "matching" : "the", i->text, result, is_warning);
+            return differ_in_notes(s,
+                                   i->is_any    ? "a"
+                                   : i->pattern ? "a matching"
+                                                : "the",
+                                   i->text, result, is_warning);
     for (size_t i = 0; i < result->n_notes; i++) {
         const struct promql_note *note = &result->notes[i];
         if (note->is_warning != is_warning)

@@ -214,7 +214,8 @@ int script_run_eval(struct script *s, struct script_eval *e)
     if (is_of_query(r)) {
         r = compare_error(s, e, &error);
         if (r == SCRIPT_DIFFERS)
-            (void)tell_failure(s, e, &(struct way){.query = e->query, .start_ms = e->start_ms});
+            (void)tell_failure(
+                s, e, &(struct way){e->query, e->start_ms, e->end_ms, e->step_ms, e->is_range});
     } else if (r == 0) {
         r = run_parsed(s, e, x);
     }
