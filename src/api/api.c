@@ -9,17 +9,20 @@
 #include <stdio.h>
 
 #include "api/guard.h"
+#include "api/queries.h"
 #include "api/routes.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "http/server.h"
 
-#define ANSWER_MAX_BYTES (64 * MIB)
+#define ANSWER_MAX_BYTES QUERIES_ANSWER_MAX
+#define FORM_MAX_BYTES   (2 * MIB)
 
 struct api {
     struct api_sources sources;
     struct http_server *server;
+    struct queries *queries;
     struct list later; /* pending requests whose answer another thread makes */
 };
 
@@ -31,6 +34,12 @@ struct pending {
     bool wants_text;
     uint64_t number; /* of the question; while in api.later */
     struct list link;
+    /* Calls of Prometheus' API: begun when the form is there. */
+    bool is_call, has_form;
+    struct span path, query; /* in target */
+    char *target;
+    struct buf form;
+    struct query *under_way;
 };
 
 struct span api_query_value(struct span query, struct span name)
@@ -65,9 +74,36 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
 
 static bool is_method_of(const struct route *route, struct span method)
 {
-    if (route->is_post)
-        return span_eq(method, SPAN("POST"));
-    return span_eq(method, SPAN("GET")) || span_eq(method, SPAN("HEAD"));
+    bool is_post = span_eq(method, SPAN("POST"));
+    bool is_get = span_eq(method, SPAN("GET")) || span_eq(method, SPAN("HEAD"));
+    if (route->kind == ROUTE_CHANGE)
+        return is_post;
+    return is_get || (is_post && route->call);
+}
+
+/* What methods a resource has: the text of a refusal, and the field Allow. */
+static const struct {
+    const char *why, *allow;
+} methods[] = {
+    [ROUTE_PAGE] = {"only GET and HEAD are served here", "Allow: GET, HEAD\r\n"},
+    [ROUTE_CHANGE] = {"only POST is served here", "Allow: POST\r\n"},
+    [ROUTE_CALL] = {"only GET, HEAD and POST are served here", "Allow: GET, HEAD, POST\r\n"},
+    [ROUTE_QUERY] = {"only GET, HEAD and POST are served here", "Allow: GET, HEAD, POST\r\n"},
+};
+
+/* Keeps what a call needs when the request is whole. */
+static void call_keep(const struct http1_head *head, struct pending *p)
+{
+    struct span type = http1_field_value(head, SPAN("Content-Type"));
+    p->target = mem_strndup(head->target.p, head->target.n);
+    if (!p->target) {
+        api_answer_error(&p->answer, 500, "out of memory");
+        return;
+    }
+    p->query = span_of(p->target, head->target.n);
+    p->path = span_split(&p->query, '?');
+    p->is_call = true;
+    p->has_form = span_starts_with(type, SPAN("application/x-www-form-urlencoded"));
 }
 
 static void answer_make(struct api *a, const struct http1_head *head, struct pending *p)
@@ -80,16 +116,16 @@ static void answer_make(struct api *a, const struct http1_head *head, struct pen
     req.path = span_split(&query, '?');
     req.query = query;
     p->route = route_find(req.path);
-    if (p->route && p->route->is_post)
+    if (p->route && p->route->kind == ROUTE_CHANGE)
         why = guard_refusal(head);
     if (!p->route)
         api_answer_error(ret, 404, "no such page; GET / lists what there is");
     else if (!is_method_of(p->route, head->method))
-        api_answer_error(ret, 405,
-                         p->route->is_post ? "only POST is served here"
-                                           : "only GET and HEAD are served here");
+        api_answer_error(ret, 405, methods[p->route->kind].why);
     else if (why)
         api_answer_error(ret, 403, why);
+    else if (p->route->call)
+        call_keep(head, p);
     else
         p->route->handle(&req, ret);
 }
@@ -106,6 +142,7 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
     p->answer.status = 200;
     p->answer.content_type = "application/json";
     buf_init(&p->answer.body, ANSWER_MAX_BYTES);
+    buf_init(&p->form, FORM_MAX_BYTES);
     c->request = p;
     p->conn = c;
     p->wants_text =
@@ -119,22 +156,32 @@ static void pending_free(struct pending *p)
     if (!p)
         return;
     list_remove(&p->link);
+    if (p->under_way)
+        queries_leave(p->under_way);
     buf_done(&p->answer.body);
+    buf_done(&p->form);
+    mem_free(p->target);
     mem_free(p);
 }
 
 static void on_body(struct http_server_conn *c, struct span bytes, struct stamp at)
 {
-    (void)c;
-    (void)bytes;
+    struct pending *p = c->request;
+    int r = 0;
+
     (void)at;
+    if (p && p->is_call && p->has_form)
+        r = buf_append(&p->form, bytes);
+    if (r < 0) {
+        p->is_call = false;
+        api_answer_error(&p->answer, r == -EMSGSIZE ? 413 : 500,
+                         r == -EMSGSIZE ? "the form is larger than 2 MiB" : "out of memory");
+    }
 }
 
 static const char *allow_field(const struct pending *p)
 {
-    if (p->answer.status != 405)
-        return "";
-    return p->route->is_post ? "Allow: POST\r\n" : "Allow: GET, HEAD\r\n";
+    return p->answer.status == 405 ? methods[p->route->kind].allow : "";
 }
 
 static void answer_send(struct pending *p)
@@ -170,6 +217,38 @@ static void ask_reload(struct api *a, struct pending *p)
     answer_send(p);
 }
 
+static void on_answer(void *owner, int status, struct buf *body)
+{
+    struct pending *p = owner;
+
+    p->under_way = NULL;
+    p->answer.status = status;
+    buf_done(&p->answer.body);
+    p->answer.body = *body;
+    buf_init(body, 0);
+    answer_send(p);
+}
+
+static void call_begin(struct api *a, struct pending *p)
+{
+    struct query_request r = {.handle = p->route->call,
+                              .path = p->path,
+                              .query = p->query,
+                              .form = buf_span(&p->form),
+                              .on_answer = on_answer,
+                              .owner = p};
+    int e = 0;
+
+    if (p->route->kind == ROUTE_CALL)
+        queries_run_here(&a->sources, &r, &p->answer.body, &p->answer.status);
+    else
+        e = queries_start(a->queries, &r, &p->under_way);
+    if (e < 0)
+        queries_refuse(e, &p->answer.body, &p->answer.status);
+    if (!p->under_way)
+        answer_send(p);
+}
+
 static void on_end(struct http_server_conn *c, struct stamp at)
 {
     struct pending *p = c->request;
@@ -179,6 +258,8 @@ static void on_end(struct http_server_conn *c, struct stamp at)
         return;
     if (p->answer.is_later)
         ask_reload(http_server_owner(c->server), p);
+    else if (p->is_call)
+        call_begin(http_server_owner(c->server), p);
     else
         answer_send(p);
 }
@@ -206,7 +287,7 @@ static void on_drained(struct http_server_conn *c)
 {
     const struct pending *p = c->request;
 
-    if (!p || !list_is_empty(&p->link) || http_server_queued_bytes(c) > 0)
+    if (!p || !list_is_empty(&p->link) || p->under_way || http_server_queued_bytes(c) > 0)
         return;
     pending_free(c->request);
     http_server_end(c);
@@ -246,8 +327,11 @@ int api_new(struct loop *l, const struct api_sources *sources, struct api **ret)
         return -ENOMEM;
     a->sources = *sources;
     list_init(&a->later);
-    r = http_server_new(l, &api_ops, &config, a, &a->server);
+    r = queries_new(l, &a->sources, &a->queries);
+    if (r == 0)
+        r = http_server_new(l, &api_ops, &config, a, &a->server);
     if (r < 0) {
+        queries_free(a->queries);
         mem_free(a);
         return r;
     }
@@ -260,6 +344,7 @@ struct api *api_free(struct api *a)
     if (!a)
         return NULL;
     http_server_free(a->server);
+    queries_free(a->queries);
     mem_free(a);
     return NULL;
 }

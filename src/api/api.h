@@ -5,7 +5,8 @@
  * Role:      HTTP in front of what other threads know. Owns no state of its own; everything comes
  *            through struct api_sources. Answers that another thread has to make come later, and
  *            nothing waits for them but those who asked.
- * Threading: one loop, the admin thread's. Sources are called on it.
+ * Threading: one loop, the admin thread's. Sources are called on it but where it says otherwise:
+ *            queries run on two threads of their own (api/queries.h), which the first one starts.
  * Access:    whoever can reach the listener; it is bound to loopback unless configured otherwise.
  */
 #ifndef API_API_H
@@ -19,6 +20,14 @@
 #include "base/jsonw.h"
 #include "io/loop.h"
 #include "metrics/metrics.h"
+#include "series/reader.h"
+
+/* What one query may take; 0: as promql has it, of time two minutes. */
+struct api_query_limits {
+    int64_t timeout_ns;
+    uint64_t max_samples;
+    size_t max_bytes;
+};
 
 struct api_sources {
     const struct metrics *metrics;
@@ -35,6 +44,14 @@ struct api_sources {
     /* Asks for a reload: its number, from 1, which api_reloaded tells later; 0: not any more. NULL:
      * there is nothing to reload. */
     uint64_t (*reload)(void *arg);
+    /* A reader for one query, and its end: on threads of the queries, several at once. Negative
+     * errno. NULL: there is no store. */
+    int (*reader_open)(void *arg, struct reader **ret);
+    void (*reader_close)(void *arg, struct reader *r);
+    /* What a query that comes now may take. NULL: nothing is limited beyond what is said there. */
+    void (*query_limits)(void *arg, struct api_query_limits *ret);
+    /* One JSON object per scraped target into the array that is open in w. NULL: none. */
+    void (*targets)(void *arg, struct jsonw *w);
     void *arg;
 };
 

@@ -1,25 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/routes.h"
+#include "api/prom.h"
+
+#define PAGE(path, handle, help)                                                                   \
+    {                                                                                              \
+        SPAN_INIT(path), ROUTE_PAGE, handle, NULL, help                                            \
+    }
+#define CALL(path, kind, call, help)                                                               \
+    {                                                                                              \
+        SPAN_INIT("/api/v1/" path), kind, NULL, call, help                                         \
+    }
 
 static const struct route routes[] = {
-    {SPAN_INIT("/"), false, status_handle_page, "the state of this gateway, for people"},
-    {SPAN_INIT("/metrics"), false, metrics_page_handle,
-     "Prometheus text, OpenMetrics or protobuf, by Accept; gzip on request"},
-    {SPAN_INIT("/healthz"), false, health_handle_healthz, "200 while the process lives"},
-    {SPAN_INIT("/readyz"), false, health_handle_readyz, "200 while traffic may be sent here"},
-    {SPAN_INIT("/api/v1/status"), false, status_handle_json, "the same as JSON"},
-    {SPAN_INIT("/api/v1/inflight"), false, requests_handle_inflight, "open requests"},
-    {SPAN_INIT("/api/v1/requests/recent"), false, requests_handle_recent,
-     "last finished requests, newest first; ?limit=N"},
-    {SPAN_INIT("/-/reload"), true, actions_handle_reload,
+    PAGE("/", status_handle_page, "the state of this gateway, for people"),
+    PAGE("/metrics", metrics_page_handle,
+         "Prometheus text, OpenMetrics or protobuf, by Accept; gzip on request"),
+    PAGE("/healthz", health_handle_healthz, "200 while the process lives"),
+    PAGE("/readyz", health_handle_readyz, "200 while traffic may be sent here"),
+    PAGE("/api/v1/status", status_handle_json, "the same as JSON"),
+    PAGE("/api/v1/inflight", requests_handle_inflight, "open requests"),
+    PAGE("/api/v1/requests/recent", requests_handle_recent,
+         "last finished requests, newest first; ?limit=N"),
+    CALL("query", ROUTE_QUERY, prom_query_instant, "PromQL at a moment: query, time"),
+    CALL("query_range", ROUTE_QUERY, prom_query_range,
+         "PromQL over a range: query, start, end, step"),
+    CALL("series", ROUTE_QUERY, prom_labels_series, "series that match[] means"),
+    CALL("labels", ROUTE_QUERY, prom_labels_names, "names of labels"),
+    CALL("label/*/values", ROUTE_QUERY, prom_labels_values, "values of a label"),
+    CALL("query_exemplars", ROUTE_CALL, prom_query_exemplars, "none are kept"),
+    CALL("format_query", ROUTE_CALL, prom_query_format, "a query as it is written best"),
+    CALL("metadata", ROUTE_CALL, prom_info_metadata, "types and help of metrics"),
+    CALL("targets", ROUTE_CALL, prom_info_targets, "what is scraped"),
+    CALL("rules", ROUTE_CALL, prom_info_rules, "recording and alerting rules"),
+    CALL("status/buildinfo", ROUTE_CALL, prom_info_build, "version, for clients of Prometheus"),
+    {SPAN_INIT("/-/reload"), ROUTE_CHANGE, actions_handle_reload, NULL,
      "POST: reads the configuration again, as SIGHUP does, and tells what came of it"},
 };
 
+static bool is_match(struct span pattern, struct span path)
+{
+    size_t at = span_find_char(pattern, '*');
+    if (at == pattern.n)
+        return span_eq(pattern, path);
+    struct span behind = span_from(pattern, at + 1);
+    if (path.n <= at + behind.n || !span_starts_with(path, span_of(pattern.p, at)) ||
+        !span_ends_with(path, behind))
+        return false;
+    struct span any = span_of(path.p + at, path.n - at - behind.n);
+    return span_find_char(any, '/') == any.n;
+}
+
 const struct route *route_find(struct span path)
 {
-    for (size_t i = 0; i < ARRAY_LEN(routes); i++)
-        if (span_eq(routes[i].path, path))
+    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
+        if (is_match(routes[i].path, path))
             return &routes[i];
+    }
     return NULL;
 }
 

@@ -28,11 +28,20 @@ struct api_answer {
     struct buf body;
 };
 
+enum route_kind {
+    ROUTE_PAGE,
+    ROUTE_CHANGE, /* changes something: POST alone, and not from pages of other sites */
+    ROUTE_CALL,   /* of Prometheus' API: GET, or POST of a form; at once */
+    ROUTE_QUERY,  /* the same, needs the store: on the threads of queries */
+};
+
+struct prom_call;
 struct route {
-    struct span path;
-    bool is_post; /* changes something: POST alone, and not from pages of other sites */
+    struct span path; /* one part may be *: any text without a slash */
+    enum route_kind kind;
     void (*handle)(const struct api_request *req, struct api_answer *ret);
-    const char *help; /* for GET / */
+    void (*call)(struct prom_call *c); /* ROUTE_CALL, ROUTE_QUERY: instead of handle */
+    const char *help;                  /* for GET / */
 };
 
 /* The row for that path, or NULL. */

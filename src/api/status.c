@@ -84,7 +84,7 @@ static void pages_write(struct jsonw *w)
         jsonw_key(w, "help");
         jsonw_cstr(w, route_at(i)->help);
         jsonw_key(w, "is_link");
-        jsonw_bool(w, !route_at(i)->is_post);
+        jsonw_bool(w, route_at(i)->kind == ROUTE_PAGE);
         jsonw_end_object(w);
     }
     jsonw_end_array(w);

@@ -192,6 +192,13 @@ void jsonw_str(struct jsonw *w, struct span s)
     put(w, SPAN("\""));
 }
 
+void jsonw_key_str(struct jsonw *w, struct span key)
+{
+    jsonw_str(w, key);
+    put(w, SPAN(":"));
+    w->_need_comma = false;
+}
+
 void jsonw_cstr(struct jsonw *w, const char *s)
 {
     jsonw_str(w, span_cstr(s));

@@ -32,6 +32,8 @@ void jsonw_end_array(struct jsonw *w);
 void jsonw_key(struct jsonw *w, const char *key); /* key: plain ASCII, not escaped */
 /* The same from a text that has quotes and colon already: `"key":`. */
 void jsonw_quoted_key(struct jsonw *w, struct span quoted);
+/* Any text as a key. */
+void jsonw_key_str(struct jsonw *w, struct span key);
 
 void jsonw_str(struct jsonw *w, struct span s);
 void jsonw_cstr(struct jsonw *w, const char *s);

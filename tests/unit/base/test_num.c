@@ -413,14 +413,20 @@ static void test_plain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_format_decimal),     cmocka_unit_test(test_format_padded),
-        cmocka_unit_test(test_parse_u64),          cmocka_unit_test(test_parse_i64),
-        cmocka_unit_test(test_parse_hex),          cmocka_unit_test(test_parse_double),
-        cmocka_unit_test(test_parse_duration),     cmocka_unit_test(test_parse_bytes),
-        cmocka_unit_test(test_format_double),      cmocka_unit_test(test_double_round_trip),
-        cmocka_unit_test(test_other_locale),       cmocka_unit_test(test_format_integers),
-        cmocka_unit_test(test_format_all_lengths),
+        cmocka_unit_test(test_format_decimal),
+        cmocka_unit_test(test_format_padded),
         cmocka_unit_test(test_plain),
+        cmocka_unit_test(test_parse_u64),
+        cmocka_unit_test(test_parse_i64),
+        cmocka_unit_test(test_parse_hex),
+        cmocka_unit_test(test_parse_double),
+        cmocka_unit_test(test_parse_duration),
+        cmocka_unit_test(test_parse_bytes),
+        cmocka_unit_test(test_format_double),
+        cmocka_unit_test(test_double_round_trip),
+        cmocka_unit_test(test_other_locale),
+        cmocka_unit_test(test_format_integers),
+        cmocka_unit_test(test_format_all_lengths),
     };
     guard_init(&guard, 4096);
     int r = cmocka_run_group_tests_name("base/num", tests, NULL, NULL);

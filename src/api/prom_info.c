@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api/prom_info.c - what clients of Prometheus ask beside series: metadata, targets, version,
+ * rules.
+ */
+#include "api/prom.h"
+#include "base/num.h"
+#include "base/stat.h"
+#include "metrics/family.h"
+
+/* Clients choose what they may use by it: the language and this API are those of Prometheus 3. */
+#define SPEAKS "3.14.0+inferometer." PROJECT_VERSION
+
+struct metadata {
+    struct prom_call *c;
+    struct span wanted; /* one metric; p == NULL: all */
+    uint64_t left;
+};
+
+static void write_one(struct metadata *m, const char *name, const char *type, const char *help,
+                      const char *unit)
+{
+    struct jsonw *w = &m->c->w;
+    if (m->left == 0 || (m->wanted.n > 0 && !span_eq(m->wanted, span_cstr(name))))
+        return;
+    m->left--;
+    jsonw_key(w, name);
+    jsonw_begin_array(w);
+    jsonw_begin_object(w);
+    jsonw_key(w, "type");
+    jsonw_cstr(w, type);
+    jsonw_key(w, "help");
+    jsonw_cstr(w, help);
+    jsonw_key(w, "unit");
+    jsonw_cstr(w, unit);
+    jsonw_end_object(w);
+    jsonw_end_array(w);
+}
+
+/* A limit of this resource: below 0 is none. */
+static bool read_count(struct prom_call *c, const char *name, int64_t *ret)
+{
+    struct span s = params_get(&c->params, span_cstr(name));
+    *ret = -1;
+    if (s.n == 0 || num_parse_i64(s, ret) == 0)
+        return true;
+    prom_fail(c, PROM_BAD_DATA, "%s must be a number", name);
+    return false;
+}
+
+void prom_info_metadata(struct prom_call *c)
+{
+    int64_t limit, per_metric;
+    if (!read_count(c, "limit", &limit) || !read_count(c, "limit_per_metric", &per_metric))
+        return;
+    struct metadata m = {.c = c,
+                         .wanted = params_get(&c->params, SPAN("metric")),
+                         .left = limit < 0 ? UINT64_MAX : (uint64_t)limit};
+    prom_begin(c);
+    jsonw_begin_object(&c->w);
+    for (int i = 0; i < METRIC_COUNT_; i++) {
+        const struct family *f = &family_table[i];
+        write_one(&m, f->name, family_type_name(f->type), f->help, f->unit);
+    }
+    for (int i = 0; i < STAT_COUNT_; i++) {
+        const struct stat_desc *s = &stat_table[i];
+        if (i > 0 && strcmp(stat_table[i - 1].name, s->name) == 0)
+            continue;
+        write_one(&m, s->name, s->type == STAT_COUNTER ? "counter" : "gauge", s->help, "");
+    }
+    jsonw_end_object(&c->w);
+    prom_end(c);
+}
+
+void prom_info_targets(struct prom_call *c)
+{
+    struct span state = params_get(&c->params, SPAN("state"));
+    struct jsonw *w = &c->w;
+    prom_begin(c);
+    jsonw_begin_object(w);
+    jsonw_key(w, "activeTargets");
+    jsonw_begin_array(w);
+    if (c->sources->targets && !span_eq_nocase(state, SPAN("dropped")))
+        c->sources->targets(c->sources->arg, w);
+    jsonw_end_array(w);
+    jsonw_key(w, "droppedTargets");
+    jsonw_begin_array(w);
+    jsonw_end_array(w);
+    jsonw_key(w, "droppedTargetCounts");
+    jsonw_begin_object(w);
+    jsonw_end_object(w);
+    jsonw_end_object(w);
+    prom_end(c);
+}
+
+void prom_info_build(struct prom_call *c)
+{
+    static const char *const empty[] = {"branch", "buildUser", "buildDate", "goVersion"};
+    prom_begin(c);
+    jsonw_begin_object(&c->w);
+    jsonw_key(&c->w, "version");
+    jsonw_cstr(&c->w, SPEAKS);
+    jsonw_key(&c->w, "revision");
+    jsonw_cstr(&c->w, "inferometer " PROJECT_VERSION);
+    for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
+        jsonw_key(&c->w, empty[i]);
+        jsonw_cstr(&c->w, "");
+    }
+    jsonw_end_object(&c->w);
+    prom_end(c);
+}
+
+void prom_info_rules(struct prom_call *c)
+{
+    prom_begin(c);
+    jsonw_begin_object(&c->w);
+    jsonw_key(&c->w, "groups");
+    jsonw_begin_array(&c->w);
+    jsonw_end_array(&c->w);
+    jsonw_end_object(&c->w);
+    prom_end(c);
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * api/prom_select.c - the series that match[], start and end mean.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "api/prom.h"
+
+static int by_labels(const void *a, const void *b)
+{
+    const struct series_ref *x = a, *y = b;
+    return labels_cmp(x->labels, y->labels);
+}
+
+struct selection {
+    struct prom_call *c;
+    struct reader *reader;
+    int64_t from_ms, to_ms;
+    struct series_ref *at;
+    size_t n, cap;
+};
+
+static bool grow(struct selection *s, size_t n)
+{
+    if (s->n + n <= s->cap)
+        return true;
+    size_t cap = s->cap * 2 > s->n + n ? s->cap * 2 : s->n + n;
+    struct series_ref *at = arena_array(s->c->arena, cap, sizeof(*at));
+    if (!at)
+        return false;
+    if (s->n > 0)
+        memcpy(at, s->at, s->n * sizeof(*at));
+    s->at = at;
+    s->cap = cap;
+    return true;
+}
+
+/* Adds what some matchers mean; false: prom_fail was called. */
+static bool add(struct selection *s, const struct matcher *matchers, size_t n_matchers)
+{
+    struct series_select what = {matchers, n_matchers, s->from_ms, s->to_ms};
+    struct series_ref *found = NULL;
+    size_t n = 0;
+    int r = prom_is_over(s->c);
+    if (r == 0)
+        r = s->reader->ops->select(s->reader, &what, s->c->arena, &found, &n);
+    if (r == 0 && !grow(s, n))
+        r = -ENOMEM;
+    if (r < 0) {
+        prom_fail_query(s->c, r, "too many series; name fewer with match[]");
+        return false;
+    }
+    if (n > 0)
+        memcpy(s->at + s->n, found, n * sizeof(*found));
+    s->n += n;
+    return true;
+}
+
+static bool add_match(struct selection *s, struct span text, const char *parameter)
+{
+    struct promql_expr *e = NULL;
+    struct promql_error error;
+    int r = promql_parse_selector(text, &e, &error);
+    if (r < 0) {
+        if (r == -ENOMEM)
+            prom_fail_memory(s->c);
+        else
+            prom_fail_parse(s->c, parameter, &error);
+        return false;
+    }
+    const struct node *n = promql_root(e);
+    bool is_ok = add(s, n->selector.matchers, n->selector.n_matchers);
+    (void)promql_free_expr(e);
+    return is_ok;
+}
+
+static bool add_all(struct selection *s, bool is_match_needed)
+{
+    const struct params *p = &s->c->params;
+    size_t n_matches = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        if (!span_eq(p->at[i].name, SPAN("match[]")))
+            continue;
+        n_matches++;
+        if (!add_match(s, p->at[i].value, is_match_needed ? "match[]" : NULL))
+            return false;
+    }
+    return n_matches > 0 || add(s, NULL, 0);
+}
+
+/* Sorted, each once: a series may be meant by several matches. */
+static void tidy(struct selection *s)
+{
+    size_t n = 0;
+    if (s->n > 0)
+        qsort(s->at, s->n, sizeof(*s->at), by_labels);
+    for (size_t i = 0; i < s->n; i++) {
+        if (n == 0 || !labels_eq(s->at[n - 1].labels, s->at[i].labels))
+            s->at[n++] = s->at[i];
+    }
+    s->n = n;
+}
+
+bool prom_select(struct prom_call *c, bool is_match_needed, struct series_ref **ret, size_t *ret_n)
+{
+    struct selection s = {.c = c, .from_ms = PARAMS_TIME_MIN, .to_ms = PARAMS_TIME_MAX};
+    if (is_match_needed && !params_get(&c->params, SPAN("match[]")).p) {
+        prom_fail(c, PROM_BAD_DATA, "no match[] parameter provided");
+        return false;
+    }
+    if (!prom_time(c, "start", false, &s.from_ms) || !prom_time(c, "end", false, &s.to_ms) ||
+        !prom_open(c, &s.reader))
+        return false;
+    bool is_ok = add_all(&s, is_match_needed);
+    prom_close(c, s.reader);
+    if (!is_ok)
+        return false;
+    tidy(&s);
+    *ret = s.at;
+    *ret_n = s.n;
+    return true;
+}

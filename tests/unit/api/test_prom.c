@@ -1,0 +1,497 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Prometheus' HTTP API over loopback: what each call answers, byte for byte; that long ones hold
+ * up nobody else, end when nobody waits for them, and are refused when too many wait.
+ */
+#include "api/api.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/queries.h"
+#include "harness.h"
+#include "io/listener.h"
+#include "series/memory.h"
+
+struct rig {
+    struct loop *loop;
+    struct metrics *metrics;
+    struct recent *recent;
+    struct api *api;
+    struct addr at;
+    int fd;
+    struct memory *store;
+    struct api_query_limits limits;
+    struct reader slow;      /* answers when it is let go */
+    bool is_slow, is_off;    /* what reader_open gives; before a request */
+    atomic_bool may_go;      /* the slow reader's */
+    atomic_int n_open, n_in; /* readers open; of those, in a slow select */
+    char answer[256 * 1024];
+};
+
+static struct rig *slow_rig;
+
+static int slow_select(struct reader *r, const struct series_select *what, struct arena *a,
+                       struct series_ref **ret, size_t *ret_n)
+{
+    (void)r;
+    (void)what;
+    (void)a;
+    atomic_fetch_add(&slow_rig->n_in, 1);
+    while (!atomic_load(&slow_rig->may_go))
+        usleep(1000);
+    atomic_fetch_sub(&slow_rig->n_in, 1);
+    *ret = NULL;
+    *ret_n = 0;
+    return 0;
+}
+
+static const struct reader_ops slow_ops = {.select = slow_select};
+
+static int reader_open(void *arg, struct reader **ret)
+{
+    struct rig *r = arg;
+    if (r->is_off)
+        return -ENODEV;
+    atomic_fetch_add(&r->n_open, 1);
+    *ret = r->is_slow ? &r->slow : memory_reader(r->store);
+    return 0;
+}
+
+static void reader_close(void *arg, struct reader *reader)
+{
+    struct rig *r = arg;
+    (void)reader;
+    atomic_fetch_sub(&r->n_open, 1);
+}
+
+static void query_limits(void *arg, struct api_query_limits *ret)
+{
+    struct rig *r = arg;
+    *ret = r->limits;
+}
+
+static void targets(void *arg, struct jsonw *w)
+{
+    (void)arg;
+    jsonw_begin_object(w);
+    jsonw_key(w, "health");
+    jsonw_cstr(w, "up");
+    jsonw_end_object(w);
+}
+
+static void add(struct rig *r, const char *name, const char *job, int64_t t_ms, double v,
+                const struct fhist *h)
+{
+    const struct label pairs[] = {{SPAN(LABEL_NAME), span_cstr(name)},
+                                  {SPAN("job"), span_cstr(job)},
+                                  {SPAN("odd.name"), SPAN("x\"y")}};
+    assert_int_equal(memory_append(r->store, (struct labels){pairs, 3}, t_ms, v, h), 0);
+}
+
+static void fill(struct rig *r)
+{
+    struct fhist_bucket buckets[] = {{0, 2}, {1, 1}};
+    const struct fhist h = {.schema = 0,
+                            .zero_threshold = 0.5,
+                            .zero_count = 1,
+                            .count = 4,
+                            .sum = 5.5,
+                            .positive = {buckets, 2}};
+    for (int64_t t = 0; t <= 120; t += 30) {
+        add(r, "up", "a", t * 1000, 1, NULL);
+        add(r, "up", "b", t * 1000 + 500, t == 60 ? (double)NAN : (double)t / 3, NULL);
+    }
+    add(r, "hist", "a", 60000, 0, &h);
+    add(r, "big", "a", 60000, 1e21, NULL);
+    add(r, "low", "a", 60000, (double)-INFINITY, NULL);
+}
+
+static int setup(void **state)
+{
+    static struct rig r;
+    struct err err;
+    struct api_sources sources = {.reader_open = reader_open,
+                                  .reader_close = reader_close,
+                                  .query_limits = query_limits,
+                                  .targets = targets,
+                                  .arg = &r};
+    memset(&r, 0, sizeof(r));
+    slow_rig = &r;
+    r.slow.ops = &slow_ops;
+    assert_int_equal(memory_new(&r.store), 0);
+    fill(&r);
+    assert_int_equal(addr_parse(SPAN("127.0.0.1:0"), &r.at, &err), 0);
+    assert_int_equal(loop_new(&r.loop), 0);
+    assert_int_equal(metrics_new(NULL, &r.metrics), 0);
+    assert_int_equal(recent_new(4, &r.recent), 0);
+    sources.metrics = r.metrics;
+    sources.recent = r.recent;
+    assert_int_equal(api_new(r.loop, &sources, &r.api), 0);
+    r.fd = listener_open(&r.at, 64, &r.at);
+    assert_true(r.fd >= 0);
+    assert_int_equal(api_listen(r.api, r.fd), 0);
+    *state = &r;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct rig *r = *state;
+    atomic_store(&r->may_go, true);
+    api_free(r->api);
+    assert_int_equal(atomic_load(&r->n_open), 0);
+    close(r->fd);
+    recent_free(r->recent);
+    metrics_free(r->metrics);
+    loop_free(r->loop);
+    memory_free(r->store);
+    return 0;
+}
+
+static int send_request(struct rig *r, const char *method, const char *target, const char *form)
+{
+    char request[4096];
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    assert_true(fd >= 0);
+    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&r->at.ss, r->at.len), 0);
+    int len = snprintf(request, sizeof(request),
+                       "%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
+                       "Content-Type: application/x-www-form-urlencoded\r\n"
+                       "Content-Length: %zu\r\n\r\n%s",
+                       method, target, strlen(form), form);
+    assert_int_equal(send(fd, request, (size_t)len, 0), len);
+    return fd;
+}
+
+/* The whole answer; the loop turns meanwhile. */
+static struct span receive(struct rig *r, int fd)
+{
+    size_t n = 0;
+    for (int turns = 0; turns < 5000; turns++) {
+        loop_turn(r->loop, NS_PER_MS);
+        ssize_t got = recv(fd, r->answer + n, sizeof(r->answer) - 1 - n, MSG_DONTWAIT);
+        if (got == 0)
+            break;
+        if (got > 0)
+            n += (size_t)got;
+    }
+    close(fd);
+    loop_turn(r->loop, 0);
+    return span_of(r->answer, n);
+}
+
+static struct span ask(struct rig *r, const char *method, const char *target, const char *form)
+{
+    return receive(r, send_request(r, method, target, form));
+}
+
+static void check(const char *name, struct span answer, int status, const char *body)
+{
+    char line[32];
+    (void)snprintf(line, sizeof(line), "HTTP/1.1 %d ", status);
+    if (!span_starts_with(answer, span_cstr(line)))
+        fail_msg("%s: %.*s", name, SPAN_ARG(answer));
+    struct span got = span_from(answer, span_find(answer, SPAN("\r\n\r\n")) + 4);
+    assert_span_equal(name, got, span_cstr(body));
+}
+
+#define OK(data)          "{\"status\":\"success\",\"data\":" data "}"
+#define VECTOR(list)      OK("{\"resultType\":\"vector\",\"result\":[" list "]}")
+#define MATRIX(list)      OK("{\"resultType\":\"matrix\",\"result\":[" list "]}")
+#define FAULT(type, text) "{\"status\":\"error\",\"errorType\":\"" type "\",\"error\":\"" text "\"}"
+#define BAD(text)         FAULT("bad_data", text)
+#define SERIES(name, job) "{\"__name__\":\"" name "\",\"job\":\"" job "\",\"odd.name\":\"x\\\"y\"}"
+#define CUT               "],\"warnings\":[\"results truncated due to limit\"]}"
+
+static void test_calls(void **state)
+{
+    static const struct {
+        const char *target;
+        int status;
+        const char *body;
+    } rows[] = {
+        /* At a moment. */
+        {"query?query=1%2B1&time=12.5", 200,
+         OK("{\"resultType\":\"scalar\",\"result\":[12.500,\"2\"]}")},
+        {"query?query=%22a%22&time=0", 200, OK("{\"resultType\":\"string\",\"result\":[0,\"a\"]}")},
+        {"query?query=up%7Bjob%3D%22a%22%7D&time=60", 200,
+         VECTOR("{\"metric\":" SERIES("up", "a") ",\"value\":[60,\"1\"]}")},
+        {"query?query=up%7Bjob%3D%22b%22%7D&time=1970-01-01T00:01:02.0017Z", 200,
+         VECTOR("{\"metric\":" SERIES("up", "b") ",\"value\":[62.001,\"NaN\"]}")},
+        {"query?query=big&time=60", 200,
+         VECTOR("{\"metric\":" SERIES("big", "a") ",\"value\":[60,\"1e+21\"]}")},
+        {"query?query=low&time=60", 200,
+         VECTOR("{\"metric\":" SERIES("low", "a") ",\"value\":[60,\"-Inf\"]}")},
+        {"query?query=hist&time=60", 200,
+         VECTOR("{\"metric\":" SERIES(
+             "hist", "a") ",\"histogram\":[60,{\"count\":\"4\",\"sum\":\"5.5\",\"buckets\":["
+                          "[3,\"-0.5\",\"0.5\",\"1\"],[0,\"0.5\",\"1\",\"2\"],"
+                          "[0,\"1\",\"2\",\"1\"]]}]}")},
+        {"query?query=nothing&time=60", 200, VECTOR("")},
+        {"query?query=up%7Bjob%3D%22a%22%7D%5B1m%5D&time=60", 200,
+         MATRIX("{\"metric\":" SERIES("up", "a") ",\"values\":[[30,\"1\"],[60,\"1\"]]}")},
+        {"query?query=sort(up)&time=0.5&limit=1", 200,
+         "{\"status\":\"success\",\"data\":{\"resultType\":\"vector\",\"result\":[{"
+         "\"metric\":" SERIES(
+             "up", "b") ",\"value\":[0.500,\"0\"]}]},\"warnings\":[\"results truncated due to "
+                        "limit\"]}"},
+        {"query?query=1%2B&time=0", 400,
+         BAD("invalid parameter \\\"query\\\": 1:3: parse error: unexpected end of input")},
+        {"query", 400,
+         BAD("invalid parameter \\\"query\\\": 1:1: parse error: no expression found in input")},
+        {"query?query=1&time=x", 400,
+         BAD("invalid parameter \\\"time\\\": invalid time value for 'time': cannot parse "
+             "\\\"x\\\" "
+             "to a valid timestamp")},
+        {"query?query=1&timeout=x", 400,
+         BAD("invalid parameter \\\"timeout\\\": cannot parse \\\"x\\\" to a valid duration")},
+        {"query?query=count_over_time(up%7Bjob%3D%22a%22%7D%5B1m%5D)&time=60&range_semantics=2",
+         200, VECTOR("{\"metric\":{\"job\":\"a\",\"odd.name\":\"x\\\"y\"},\"value\":[60,\"3\"]}")},
+        {"query?query=1&range_semantics=1", 400,
+         BAD("invalid parameter \\\"range_semantics\\\": it is 2 or 3")},
+        {"query?query=1&limit=-1", 400,
+         BAD("invalid parameter \\\"limit\\\": limit must be non-negative")},
+        {"query?query=%zz", 400, BAD("error parsing form values: invalid URL escape")},
+        {"query?query=up&time=60&timeout=0", 503,
+         FAULT("timeout", "query timed out in expression evaluation")},
+        /* Over a range. */
+        {"query_range?query=up%7Bjob%3D%22a%22%7D&start=0&end=60&step=30s", 200,
+         MATRIX("{\"metric\":" SERIES("up", "a") ",\"values\":[[0,\"1\"],[30,\"1\"],[60,\"1\"]]}")},
+        {"query_range?query=2&start=0&end=1&step=0.5", 200,
+         MATRIX("{\"metric\":{},\"values\":[[0,\"2\"],[0.500,\"2\"],[1,\"2\"]]}")},
+        {"query_range?query=hist&start=60&end=60&step=1", 200,
+         MATRIX("{\"metric\":" SERIES(
+             "hist", "a") ",\"histograms\":[[60,{\"count\":\"4\",\"sum\":\"5.5\",\"buckets\":["
+                          "[3,\"-0.5\",\"0.5\",\"1\"],[0,\"0.5\",\"1\",\"2\"],"
+                          "[0,\"1\",\"2\",\"1\"]]}]]}")},
+        {"query_range?query=up%5B1m%5D&start=0&end=1&step=1", 400,
+         BAD("invalid parameter \\\"query\\\": invalid expression type \\\"range vector\\\" for "
+             "range query, must be Scalar or instant Vector")},
+        {"query_range?query=1&start=2&end=1&step=1", 400,
+         BAD("invalid parameter \\\"end\\\": end timestamp must not be before start time")},
+        {"query_range?query=1&start=&end=1&step=1", 400,
+         BAD("invalid parameter \\\"start\\\": cannot parse \\\"\\\" to a valid timestamp")},
+        {"query_range?query=1&start=0&end=1&step=0", 400,
+         BAD("invalid parameter \\\"step\\\": zero or negative query resolution step widths are "
+             "not "
+             "accepted. Try a positive integer")},
+        {"query_range?query=1&start=0&end=11001&step=1", 400,
+         BAD("exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the "
+             "query "
+             "resolution (?step=XX)")},
+        /* What there is. */
+        {"labels", 200, OK("[\"__name__\",\"job\",\"odd.name\"]")},
+        {"labels?match[]=nothing", 200, OK("[]")},
+        {"labels?limit=1", 200, "{\"status\":\"success\",\"data\":[\"__name__\"" CUT},
+        {"labels?match[]=%7B%7D", 400, BAD("match[] must contain at least one non-empty matcher")},
+        {"label/__name__/values", 200, OK("[\"big\",\"hist\",\"low\",\"up\"]")},
+        {"label/job/values?match[]=up&match[]=big", 200, OK("[\"a\",\"b\"]")},
+        {"label/odd.name/values?match%5B%5D=up", 200, OK("[\"x\\\"y\"]")},
+        {"label/U__odd_2e_name/values", 200, OK("[\"x\\\"y\"]")},
+        {"label/nothing/values", 200, OK("[]")},
+        {"label/%zz/values", 400, BAD("invalid label name: \\\"%zz\\\"")},
+        {"series?match[]=up&match[]=up&match[]=%7Bjob%3D%22b%22%7D", 200,
+         OK("[" SERIES("up", "a") "," SERIES("up", "b") "]")},
+        {"series?match[]=up&limit=1", 200,
+         "{\"status\":\"success\",\"data\":[" SERIES("up", "a") CUT},
+        {"series", 400, BAD("no match[] parameter provided")},
+        {"series?match[]=up%7B", 400,
+         BAD("invalid parameter \\\"match[]\\\": 1:4: parse error: unexpected end of input inside "
+             "braces")},
+        {"query_exemplars?query=up&start=0&end=1", 200, OK("[]")},
+        {"query_exemplars?query=up&start=2&end=1", 400,
+         BAD("end timestamp must not be before start timestamp")},
+        {"format_query?query=sum(up)by(job)", 200, OK("\"sum by (job) (up)\"")},
+        {"targets", 200,
+         OK("{\"activeTargets\":[{\"health\":\"up\"}],\"droppedTargets\":[],"
+            "\"droppedTargetCounts\":{}}")},
+        {"targets?state=dropped", 200,
+         OK("{\"activeTargets\":[],\"droppedTargets\":[],\"droppedTargetCounts\":{}}")},
+        {"rules?type=alert", 200, OK("{\"groups\":[]}")},
+        {"metadata?metric=nothing", 200, OK("{}")},
+        {"metadata?limit=x", 400, BAD("limit must be a number")},
+    };
+    struct rig *r = *state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char target[512];
+        (void)snprintf(target, sizeof(target), "/api/v1/%s", rows[i].target);
+        check(target, ask(r, "GET", target, ""), rows[i].status, rows[i].body);
+    }
+}
+
+static bool has(struct span text, const char *needle)
+{
+    return span_find(text, span_cstr(needle)) < text.n;
+}
+
+static void test_metadata_and_version(void **state)
+{
+    struct rig *r = *state;
+    struct span all = ask(r, "GET", "/api/v1/metadata", "");
+    assert_true(has(all, "\"llm_ttft_seconds\":[{\"type\":\"histogram\",\"help\":\""));
+    assert_true(has(ask(r, "GET", "/api/v1/metadata?limit=1", ""), "\"unit\":\"seconds\"}]}}"));
+    assert_true(has(ask(r, "GET", "/api/v1/status/buildinfo", ""), "\"version\":\"3."));
+    assert_true(has(ask(r, "HEAD", "/api/v1/labels", ""), "\r\nContent-Type: application/json"));
+}
+
+static void test_forms(void **state)
+{
+    struct rig *r = *state;
+    /* The form goes before the query string; + is a space. */
+    check("form", ask(r, "POST", "/api/v1/query?query=3&time=7", "query=1+%2B+1"), 200,
+          OK("{\"resultType\":\"scalar\",\"result\":[7,\"2\"]}"));
+    check("range",
+          ask(r, "POST", "/api/v1/query_range", "query=1&start=0&end=0&step=15&timeout=10s"), 200,
+          MATRIX("{\"metric\":{},\"values\":[[0,\"1\"]]}"));
+    check("labels", ask(r, "POST", "/api/v1/labels", "match%5B%5D=nothing"), 200, OK("[]"));
+    assert_true(has(ask(r, "DELETE", "/api/v1/query", ""), "\r\nAllow: GET, HEAD, POST\r\n"));
+}
+
+static void test_a_form_has_a_limit(void **state)
+{
+    enum { FORM = 2 * 1024 * 1024 + 1 };
+    struct rig *r = *state;
+    char head[256];
+    static char body[FORM];
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    memset(body, 'a', sizeof(body));
+    (void)connect(fd, (struct sockaddr *)(void *)&r->at.ss, r->at.len);
+    loop_turn(r->loop, NS_PER_MS);
+    int n = snprintf(head, sizeof(head),
+                     "POST /api/v1/query HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: "
+                     "application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
+                     FORM);
+    assert_int_equal(send(fd, head, (size_t)n, 0), n);
+    for (size_t at = 0; at < FORM;) {
+        ssize_t sent = send(fd, body + at, FORM - at, MSG_DONTWAIT | MSG_NOSIGNAL);
+        at += sent > 0 ? (size_t)sent : 0;
+        loop_turn(r->loop, NS_PER_MS);
+    }
+    assert_true(span_starts_with(receive(r, fd), SPAN("HTTP/1.1 413 ")));
+}
+
+static void test_without_a_store(void **state)
+{
+    struct rig *r = *state;
+    r->is_off = true;
+    check("off", ask(r, "GET", "/api/v1/query?query=1", ""), 503,
+          FAULT("unavailable", "there is no store to query: it is switched off"));
+}
+
+static void test_limits(void **state)
+{
+    struct rig *r = *state;
+    r->limits.max_samples = 1;
+    assert_true(has(ask(r, "GET", "/api/v1/query_range?query=up&start=0&end=120&step=1", ""),
+                    "HTTP/1.1 422 "));
+    r->limits = (struct api_query_limits){.timeout_ns = 1};
+    check("late", ask(r, "GET", "/api/v1/query?query=up&time=60", ""), 503,
+          FAULT("timeout", "query timed out in query queue"));
+}
+
+/* Turns until so many slow selects are under way. */
+static void wait_for(struct rig *r, const atomic_int *what, int n)
+{
+    for (int i = 0; i < 5000 && atomic_load(what) != n; i++)
+        loop_turn(r->loop, NS_PER_MS);
+    assert_int_equal(atomic_load(what), n);
+}
+
+static void test_others_are_not_held_up(void **state)
+{
+    struct rig *r = *state;
+    r->is_slow = true;
+    int a = send_request(r, "GET", "/api/v1/query?query=up&time=1", "");
+    int b = send_request(r, "GET", "/api/v1/labels", "");
+    wait_for(r, &r->n_in, 2);
+    assert_true(has(ask(r, "GET", "/healthz", ""), "\"status\":\"ok\""));
+    assert_true(has(ask(r, "GET", "/metrics", ""), "inferometer_build_info"));
+    assert_true(has(ask(r, "GET", "/api/v1/rules", ""), "\"groups\":[]"));
+    atomic_store(&r->may_go, true);
+    check("query", receive(r, a), 200, VECTOR(""));
+    check("labels", receive(r, b), 200, OK("[]"));
+}
+
+static void test_too_many_are_refused(void **state)
+{
+    enum { N = QUERIES_AT_ONCE + QUERIES_WAITING };
+    struct rig *r = *state;
+    int fds[N];
+    r->is_slow = true;
+    for (int i = 0; i < N; i++) {
+        fds[i] = send_request(r, "GET", "/api/v1/query?query=up&time=1", "");
+        if (i < QUERIES_AT_ONCE)
+            wait_for(r, &r->n_in, i + 1);
+    }
+    for (int i = 0; i < 50; i++)
+        loop_turn(r->loop, NS_PER_MS);
+    check("one more", ask(r, "GET", "/api/v1/query?query=up", ""), 503,
+          FAULT("unavailable", "2 queries run and 32 wait already; ask again later"));
+    /* Those that wait and go make room. */
+    close(fds[N - 1]);
+    for (int i = 0; i < 50; i++)
+        loop_turn(r->loop, NS_PER_MS);
+    fds[N - 1] = send_request(r, "GET", "/api/v1/query?query=up&time=1", "");
+    for (int i = 0; i < 50; i++)
+        loop_turn(r->loop, NS_PER_MS);
+    atomic_store(&r->may_go, true);
+    for (int i = 0; i < N; i++)
+        check("served", receive(r, fds[i]), 200, VECTOR(""));
+}
+
+static void test_nobody_waits_any_more(void **state)
+{
+    struct rig *r = *state;
+    r->is_slow = true;
+    int fd = send_request(r, "GET", "/api/v1/query?query=up&time=1", "");
+    wait_for(r, &r->n_in, 1);
+    close(fd);
+    for (int i = 0; i < 50; i++)
+        loop_turn(r->loop, NS_PER_MS);
+    atomic_store(&r->may_go, true);
+    wait_for(r, &r->n_open, 0);
+    r->is_slow = false;
+    check("next", ask(r, "GET", "/api/v1/query?query=1&time=1", ""), 200,
+          OK("{\"resultType\":\"scalar\",\"result\":[1,\"1\"]}"));
+}
+
+/* The listener goes while a query runs and others wait. */
+static void test_stopped_under_way(void **state)
+{
+    struct rig *r = *state;
+    int fds[4];
+    r->is_slow = true;
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        fds[i] = send_request(r, "GET", "/api/v1/query?query=up&time=1", "");
+    wait_for(r, &r->n_in, 2);
+    atomic_store(&r->may_go, true);
+    r->api = api_free(r->api);
+    for (size_t i = 0; i < ARRAY_LEN(fds); i++)
+        close(fds[i]);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_calls),
+        TEST(test_metadata_and_version),
+        TEST(test_forms),
+        TEST(test_a_form_has_a_limit),
+        TEST(test_without_a_store),
+        TEST(test_limits),
+        TEST(test_others_are_not_held_up),
+        TEST(test_too_many_are_refused),
+        TEST(test_nobody_waits_any_more),
+        TEST(test_stopped_under_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
