@@ -31,7 +31,7 @@
 #include "base/mem.h"
 #include "base/queue.h"
 #include "base/stat.h"
-#include "export/rows.h"
+#include "export/row_pool.h"
 
 enum {
     BATCH_RECORDS = 512,
@@ -48,10 +48,12 @@ enum {
 
 struct jsonlog {
     struct queue *queue;
-    struct rows rows;
+    struct row_pool rows;
     char *path; /* "": no file, and fd is -1 */
     void (*on_line)(void *arg, struct span line);
     void *on_line_arg;
+    void (*on_record)(void *arg, const struct record *r);
+    void *on_record_arg;
     int fd;
     int bell; /* eventfd: reopen or stop was asked for */
     pthread_t thread;
@@ -170,7 +172,7 @@ static void clear_batch(struct jsonlog *log)
 
 static void give_back(struct jsonlog *log)
 {
-    rows_give(&log->rows, log->taken, log->n_taken);
+    row_pool_give(&log->rows, log->taken, log->n_taken);
     log->n_taken = 0;
     log->n_rendered = 0;
 }
@@ -191,7 +193,9 @@ static bool fill_batch(struct jsonlog *log)
     while (log->n_rendered < log->n_taken && has_room(log)) {
         const struct record *r = log->taken[log->n_rendered++];
         if (log->n_rendered < log->n_taken)
-            rows_prefetch(log->taken[log->n_rendered]);
+            row_pool_prefetch(log->taken[log->n_rendered]);
+        if (log->on_record)
+            log->on_record(log->on_record_arg, r);
         render(log, r);
     }
     bool is_all = log->n_rendered == log->n_taken;
@@ -384,7 +388,7 @@ static void free_records(struct jsonlog *log)
         take_records(log);
         give_back(log);
     }
-    rows_done(&log->rows);
+    row_pool_done(&log->rows);
 }
 
 static void free_parts(struct jsonlog *log)
@@ -405,8 +409,10 @@ static int init_parts(struct jsonlog *log, const struct jsonlog_config *config)
     log->bell = -1;
     log->on_line = config->on_line;
     log->on_line_arg = config->on_line_arg;
+    log->on_record = config->on_record;
+    log->on_record_arg = config->on_record_arg;
     buf_init(&log->batch, BATCH_BYTES_MAX);
-    rows_init(&log->rows);
+    row_pool_init(&log->rows);
     log->path = mem_strdup(config->path);
     if (!log->path)
         return -ENOMEM;
@@ -463,7 +469,7 @@ struct jsonlog *jsonlog_free(struct jsonlog *log)
 
 void jsonlog_push(struct jsonlog *log, const struct record *r)
 {
-    void *copy = rows_copy(&log->rows, r);
+    void *copy = row_pool_copy(&log->rows, r);
     if (!copy) {
         stat_inc(STAT_DROP_NO_MEMORY);
         return;
@@ -471,7 +477,7 @@ void jsonlog_push(struct jsonlog *log, const struct record *r)
     stat_inc(STAT_RECORDS_QUEUED); /* before the writer can see it */
     if (queue_push(log->queue, copy) < 0) {
         stat_add(STAT_RECORDS_QUEUED, -1);
-        rows_give(&log->rows, &copy, 1);
+        row_pool_give(&log->rows, &copy, 1);
         bool is_failing = atomic_load_explicit(&log->is_failing, memory_order_relaxed);
         stat_inc(is_failing ? STAT_DROP_LOG_WRITE : STAT_DROP_LOG_QUEUE);
     }

@@ -11,7 +11,7 @@
  *            changed meanwhile, it is written whole into the new one. A file that ends inside a
  *            line (after a crash) gets a line end first. So every line that follows is whole.
  * Memory:    capacity records (about 2 KiB each, up to 3 KiB more with a timeline and labels), a
- *            batch of at most 1 MiB, and what export/rows.h keeps.
+ *            batch of at most 1 MiB, and what export/row_pool.h keeps.
  * Threading: push and reopen: any thread. They never wait for the disk.
  */
 #ifndef EXPORT_JSONLOG_H
@@ -32,6 +32,9 @@ struct jsonlog_config {
     /* Sees every line, without its end, before it is written; on the log's thread. May be NULL. */
     void (*on_line)(void *arg, struct span line);
     void *on_line_arg;
+    /* Sees every record before its line is made, once; on the log's thread. May be NULL. */
+    void (*on_record)(void *arg, const struct record *r);
+    void *on_record_arg;
 };
 
 int jsonlog_new(const struct jsonlog_config *config, struct jsonlog **ret,

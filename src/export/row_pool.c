@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/rows.h"
+#include "export/row_pool.h"
 
 #include "base/mem.h"
 
@@ -14,31 +14,31 @@ struct row {
     char borrowed[];
 };
 
-void rows_init(struct rows *rows)
+void row_pool_init(struct row_pool *pool)
 {
-    *rows = (struct rows){0};
-    pthread_mutex_init(&rows->_lock, NULL);
+    *pool = (struct row_pool){0};
+    pthread_mutex_init(&pool->_lock, NULL);
 }
 
 /* The first spare one, or NULL. */
-static struct row *take_spare(struct rows *rows)
+static struct row *take_spare(struct row_pool *pool)
 {
-    pthread_mutex_lock(&rows->_lock);
-    struct row *row = rows->_spare;
+    pthread_mutex_lock(&pool->_lock);
+    struct row *row = pool->_spare;
     if (row) {
-        rows->_spare = row->next;
-        rows->_n_spare--;
+        pool->_spare = row->next;
+        pool->_n_spare--;
     }
-    pthread_mutex_unlock(&rows->_lock);
+    pthread_mutex_unlock(&pool->_lock);
     return row;
 }
 
-void rows_done(struct rows *rows)
+void row_pool_done(struct row_pool *pool)
 {
     struct row *row;
-    while ((row = take_spare(rows)) != NULL)
+    while ((row = take_spare(pool)) != NULL)
         mem_free(row);
-    pthread_mutex_destroy(&rows->_lock);
+    pthread_mutex_destroy(&pool->_lock);
 }
 
 static struct row *new_row(size_t room)
@@ -59,10 +59,10 @@ static const char *take_along(char **at, struct span bytes)
     return start;
 }
 
-struct record *rows_copy(struct rows *rows, const struct record *r)
+struct record *row_pool_copy(struct row_pool *pool, const struct record *r)
 {
     size_t need = r->timeline.n + r->labels.n;
-    struct row *row = need <= ROOM_BYTES ? take_spare(rows) : NULL;
+    struct row *row = need <= ROOM_BYTES ? take_spare(pool) : NULL;
     if (!row)
         row = new_row(need <= ROOM_BYTES ? ROOM_BYTES : need);
     if (!row)
@@ -74,25 +74,25 @@ struct record *rows_copy(struct rows *rows, const struct record *r)
     return &row->record;
 }
 
-void rows_prefetch(const void *copy)
+void row_pool_prefetch(const void *copy)
 {
     for (size_t i = 0; i < sizeof(struct record); i += CACHE_LINE_BYTES)
         __builtin_prefetch((const char *)copy + i);
 }
 
-void rows_give(struct rows *rows, void *const *copies, size_t n)
+void row_pool_give(struct row_pool *pool, void *const *copies, size_t n)
 {
     struct row *surplus = NULL;
-    pthread_mutex_lock(&rows->_lock);
+    pthread_mutex_lock(&pool->_lock);
     for (size_t i = 0; i < n; i++) {
         struct row *row = CONTAINER_OF(copies[i], struct row, record);
-        bool is_kept = row->room == ROOM_BYTES && rows->_n_spare < ROWS_SPARE_MAX;
-        struct row **list = is_kept ? &rows->_spare : &surplus;
+        bool is_kept = row->room == ROOM_BYTES && pool->_n_spare < ROW_POOL_SPARE_MAX;
+        struct row **list = is_kept ? &pool->_spare : &surplus;
         row->next = *list;
         *list = row;
-        rows->_n_spare += is_kept;
+        pool->_n_spare += is_kept;
     }
-    pthread_mutex_unlock(&rows->_lock);
+    pthread_mutex_unlock(&pool->_lock);
     while (surplus) {
         struct row *next = surplus->next;
         mem_free(surplus);

@@ -2,7 +2,7 @@
 /*
  * Copies of rows: their own, of any length, in memory that is used again up to a number.
  */
-#include "export/rows.h"
+#include "export/row_pool.h"
 
 #include <errno.h>
 
@@ -40,72 +40,72 @@ static void test_copies_are_whole(void **state)
         size_t n_timeline, n_labels;
     } rows_of[] = {{0, 0},     {10, 0},  {0, 10},    {100, 156},
                    {156, 100}, {256, 0}, {100, 157}, {TIMELINE_BYTES, RECORD_LABELS_MAX}};
-    struct rows rows;
+    struct row_pool rows;
     (void)state;
-    rows_init(&rows);
+    row_pool_init(&rows);
     for (int round = 0; round < 3; round++) {
         void *copies[ARRAY_LEN(rows_of)];
         for (size_t i = 0; i < ARRAY_LEN(rows_of); i++) {
             struct record r = row_with(rows_of[i].n_timeline, rows_of[i].n_labels);
-            copies[i] = rows_copy(&rows, &r);
+            copies[i] = row_pool_copy(&rows, &r);
             assert_non_null(copies[i]);
         }
         memset(timeline, '!', sizeof(timeline));
         memset(labels, '!', sizeof(labels));
         for (size_t i = 0; i < ARRAY_LEN(rows_of); i++) {
             const struct record *copy = copies[i];
-            rows_prefetch(copy);
+            row_pool_prefetch(copy);
             assert_string_equal(copy->request_id, "req-1");
             assert_all(copy->timeline, rows_of[i].n_timeline, 't');
             assert_all(copy->labels, rows_of[i].n_labels, 'l');
         }
-        rows_give(&rows, copies, ARRAY_LEN(rows_of));
+        row_pool_give(&rows, copies, ARRAY_LEN(rows_of));
     }
-    rows_done(&rows);
+    row_pool_done(&rows);
 }
 
 /* So many as are kept cost no allocation any more; the rest goes back, and long ones always do. */
 static void test_memory_is_used_again(void **state)
 {
-    enum { N = ROWS_SPARE_MAX + 10 };
+    enum { N = ROW_POOL_SPARE_MAX + 10 };
     static void *copies[N];
-    struct rows rows;
+    struct row_pool rows;
     struct record r = row_with(5, 5);
     struct record longer = row_with(500, 5);
     int64_t n_live = mem_live_blocks();
     (void)state;
-    rows_init(&rows);
+    row_pool_init(&rows);
     for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < N; i++)
-            copies[i] = rows_copy(&rows, &r);
+            copies[i] = row_pool_copy(&rows, &r);
         assert_int_equal(mem_live_blocks(), n_live + N);
-        rows_give(&rows, copies, N);
-        assert_int_equal(mem_live_blocks(), n_live + ROWS_SPARE_MAX);
+        row_pool_give(&rows, copies, N);
+        assert_int_equal(mem_live_blocks(), n_live + ROW_POOL_SPARE_MAX);
     }
     mem_fail_from(1);
-    copies[0] = rows_copy(&rows, &r);
+    copies[0] = row_pool_copy(&rows, &r);
     assert_non_null(copies[0]);
-    assert_null(rows_copy(&rows, &longer));
+    assert_null(row_pool_copy(&rows, &longer));
     mem_fail_off();
-    copies[1] = rows_copy(&rows, &longer);
-    assert_int_equal(mem_live_blocks(), n_live + ROWS_SPARE_MAX + 1);
-    rows_give(&rows, copies, 2);
-    assert_int_equal(mem_live_blocks(), n_live + ROWS_SPARE_MAX);
-    rows_give(&rows, NULL, 0);
-    rows_done(&rows);
+    copies[1] = row_pool_copy(&rows, &longer);
+    assert_int_equal(mem_live_blocks(), n_live + ROW_POOL_SPARE_MAX + 1);
+    row_pool_give(&rows, copies, 2);
+    assert_int_equal(mem_live_blocks(), n_live + ROW_POOL_SPARE_MAX);
+    row_pool_give(&rows, NULL, 0);
+    row_pool_done(&rows);
     assert_int_equal(mem_live_blocks(), n_live);
 }
 
 static int copy_once(void *ctx)
 {
-    struct rows rows;
+    struct row_pool rows;
     struct record r = row_with(5, 5);
     (void)ctx;
-    rows_init(&rows);
-    void *copy = rows_copy(&rows, &r);
+    row_pool_init(&rows);
+    void *copy = row_pool_copy(&rows, &r);
     if (copy)
-        rows_give(&rows, &copy, 1);
-    rows_done(&rows);
+        row_pool_give(&rows, &copy, 1);
+    row_pool_done(&rows);
     return copy ? 0 : -ENOMEM;
 }
 
@@ -122,5 +122,5 @@ int main(void)
         cmocka_unit_test(test_memory_is_used_again),
         cmocka_unit_test(test_no_memory),
     };
-    return cmocka_run_group_tests_name("export/rows", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("export/row_pool", tests, NULL, NULL);
 }
