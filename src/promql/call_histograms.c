@@ -249,41 +249,41 @@ static size_t format_q(double q, char *dst)
     return n;
 }
 
-/* The result's column for h, and with a label for the quantile q. */
-static int result_of(struct histograms *x, struct histogram *h, double q, struct column **ret)
+/* Finds the result's column for h, with a label for the quantile q where there is to be one. */
+static int find_result(struct histograms *x, struct histogram *h, double q)
 {
     struct labels labels = h->labels, copy;
-    bool is_same = h->result_q == q || (isnan(h->result_q) && isnan(q)), is_new = false;
+    bool is_new = false;
     struct column *c = NULL;
     char text[40];
     int r = 0;
-    if (!h->has_result || (x->label.n > 0 && !is_same)) {
-        if (x->label.n > 0) {
-            struct span value = arena_dup(x->work, span_of(text, format_q(q, text)));
-            r = value.p ? labels_with(x->work, labels, x->label, value, &labels) : -ENOMEM;
-        }
-        if (r == 0)
-            r = label_index_get(&x->result_index, labels, &h->result, &is_new);
-        if (r == 0 && is_new) {
-            r = labels_copy(x->out, labels, &copy);
-            if (r == 0)
-                r = columns_add(&x->results, copy, &c);
-            if (r == 0)
-                c->drops_name = true;
-        }
-        h->has_result = r == 0;
-        h->result_q = q;
+    if (x->label.n > 0) {
+        struct span value = arena_dup(x->work, span_of(text, format_q(q, text)));
+        r = value.p ? labels_with(x->work, labels, x->label, value, &labels) : -ENOMEM;
     }
-    *ret = r == 0 ? &x->results.at[h->result] : NULL;
+    if (r == 0)
+        r = label_index_get(&x->result_index, labels, &h->result, &is_new);
+    if (r < 0 || !is_new)
+        return r;
+    r = labels_copy(x->out, labels, &copy);
+    if (r == 0)
+        r = columns_add(&x->results, copy, &c);
+    if (r == 0)
+        c->drops_name = true;
     return r;
 }
 
 static int set_result(struct histograms *x, struct histogram *h, double q, size_t i, double v)
 {
-    struct column *c;
-    int r = result_of(x, h, q, &c);
-    if (r < 0)
-        return r;
+    bool is_same = h->result_q == q || (isnan(h->result_q) && isnan(q));
+    if (!h->has_result || (x->label.n > 0 && !is_same)) {
+        int r = find_result(x, h, q);
+        if (r < 0)
+            return r;
+        h->has_result = true;
+        h->result_q = q;
+    }
+    struct column *c = &x->results.at[h->result];
     if (c->has[i])
         return eval_fail_same_labels(x->e);
     c->v[i] = v;

@@ -210,6 +210,9 @@ static void ends_move(struct ends *x, const int64_t *t, size_t n, int64_t first_
         x->from--;
 }
 
+/* Windows may be long. */
+enum { SAMPLES_BETWEEN_ASKING = 4096 };
+
 static int fill(struct source *src, const struct range_series *s, struct column *col)
 {
     struct range_call *c = src->call;
@@ -218,6 +221,7 @@ static int fill(struct source *src, const struct range_series *s, struct column 
     c->series = s;
     c->said = 0;
     c->next_reset = 0;
+    uint64_t n_seen = 0;
     for (size_t i = 0; i < g->n; i++) {
         int64_t end = moment_at(&src->moment, g, i);
         int64_t start = end - reach_back(&src->reach, i);
@@ -242,7 +246,12 @@ static int fill(struct source *src, const struct range_series *s, struct column 
             w.ht = s->ht + h.from;
             w.hh = s->hh + h.from;
         }
-        int r = c->function->kernel(c, &w, &cell);
+        n_seen += w.nf + w.nh;
+        int r = n_seen < SAMPLES_BETWEEN_ASKING ? 0 : eval_work(c->e, n_seen);
+        if (r < 0)
+            return r;
+        n_seen = n_seen < SAMPLES_BETWEEN_ASKING ? n_seen : 0;
+        r = c->function->kernel(c, &w, &cell);
         if (r > 0)
             r = column_set(c->out, g->n, col, i, cell.v, cell.h);
         if (r < 0)
