@@ -159,7 +159,7 @@ static bool is_evaluated_once(const struct node *n, const struct grid *g)
 int eval_node(struct eval *e, const struct node *n, const struct grid *g, struct arena *a,
               struct value *ret)
 {
-    int r = eval_work(e, 1);
+    int r = eval_check_cells(e, 1, g->n);
     *ret = (struct value){
         .type = n->type, .n_steps = g->n, .start_ms = g->start_ms, .step_ms = g->step_ms};
     if (r < 0)
