@@ -5,6 +5,7 @@
  *
  * Extrapolation: as Prometheus does it. Where a sample would be due but for less than 1.1 of the
  * mean distance, the series is taken to go on to the end of the window; else for half a distance.
+ * Where old samples are summaries, it is their distance that counts at the beginning.
  * A counter is not extrapolated to below zero.
  * Speed: the difference needs the first and the last sample and the resets between them only, which
  * are looked for once per series.
@@ -40,9 +41,10 @@ static double factor(const struct window *w, const int64_t *t, size_t n, double 
     double to_end = (double)(w->end_ms - t[n - 1]) / 1000;
     double sampled = (double)(t[n - 1] - t[0]) / 1000;
     double apart = sampled / (double)(n - 1);
+    double apart_at_start = fmax(apart, (double)w->apart_ms / 1000);
     double f = 1;
-    if (to_start >= apart * 1.1)
-        to_start = apart / 2;
+    if (to_start >= apart_at_start * 1.1)
+        to_start = apart_at_start / 2;
     if (zero_s < to_start)
         to_start = zero_s;
     if (to_end >= apart * 1.1)

@@ -241,6 +241,7 @@ static int fill(struct source *src, const struct range_series *s, struct column 
                            .start_ms = start,
                            .end_ms = end,
                            .asked_ms = src->range_ms,
+                           .apart_ms = reach_apart(&src->reach, i),
                            .at_ms = grid_at(g, i)};
         if (s->nh > 0) {
             w.ht = s->ht + h.from;

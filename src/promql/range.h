@@ -41,6 +41,7 @@ struct window {
     size_t step; /* of the grid */
     int64_t start_ms, end_ms;
     int64_t asked_ms; /* the range as the query has it; start may be earlier (widened) */
+    int64_t apart_ms; /* of summaries where it begins; 0: none */
     int64_t at_ms;    /* evaluated at */
 };
 

@@ -52,7 +52,7 @@ int selection_init(struct selection *s, struct eval *e, const struct node *n, co
     }
     if (r == 0)
         r = reach_init(e, n, g, &s->moment, back_ms, a, &s->reach);
-    if (r == 0 && s->reach.widest_ms > back_ms)
+    if (r == 0 && s->reach.is_sparse)
         s->aspect = aspect;
     if (r == 0 && g->n > 0)
         r = find_series(s, a);

@@ -30,35 +30,45 @@ int moment_init(struct eval *e, const struct when *w, struct moment *ret)
     return w->offset ? time_duration_ms(e, w->offset, true, &ret->offset_ms) : 0;
 }
 
-static int64_t widened(struct eval *e, int64_t at_ms, int64_t back_ms)
+static int64_t apart(struct eval *e, int64_t at_ms)
 {
-    int64_t apart_ms = e->reader->ops->resolution(e->reader, at_ms - back_ms);
-    return 2 * apart_ms > back_ms ? 2 * apart_ms : back_ms;
+    return e->reader->ops->resolution ? e->reader->ops->resolution(e->reader, at_ms) : 0;
 }
 
-/* Older data is never denser, so where the oldest moment needs nothing wider, none does. */
+static int say_widened(struct eval *e, const struct node *n, const struct reach *r)
+{
+    if (r->widest_ms <= r->back_ms)
+        return 0;
+    if (r->widest_ms > e->widened_ms)
+        e->widened_ms = r->widest_ms;
+    return notes_info(&e->notes, n->from,
+                      "samples are held as summaries only for a part of this query, and it looked "
+                      "back up to %.0f s instead of %.0f s",
+                      (double)r->widest_ms / 1000, (double)r->back_ms / 1000);
+}
+
+/* Older data is never denser, so where the oldest moment finds samples as scraped, all do. */
 int reach_init(struct eval *e, const struct node *n, const struct grid *g, const struct moment *m,
                int64_t back_ms, struct arena *a, struct reach *ret)
 {
     *ret = (struct reach){
         .back_ms = back_ms, .widest_ms = back_ms, .is_closed = e->options->is_range_closed};
-    if (!e->reader->ops->resolution || widened(e, moment_at(m, g, 0), back_ms) <= back_ms)
+    if (g->n == 0 || apart(e, moment_at(m, g, 0) - back_ms) == 0)
         return 0;
-    int64_t *per_step = arena_array(a, g->n, sizeof(*per_step));
-    if (!per_step)
+    int64_t *back = arena_array(a, g->n, sizeof(*back));
+    int64_t *apart_ms = arena_array(a, g->n, sizeof(*apart_ms));
+    if (!back || !apart_ms)
         return -ENOMEM;
     for (size_t i = 0; i < g->n; i++) {
-        per_step[i] = widened(e, moment_at(m, g, i), back_ms);
-        if (per_step[i] > ret->widest_ms)
-            ret->widest_ms = per_step[i];
+        apart_ms[i] = apart(e, moment_at(m, g, i) - back_ms);
+        back[i] = 2 * apart_ms[i] > back_ms ? 2 * apart_ms[i] : back_ms;
+        if (back[i] > ret->widest_ms)
+            ret->widest_ms = back[i];
     }
-    ret->_per_step = per_step;
-    if (ret->widest_ms > e->widened_ms)
-        e->widened_ms = ret->widest_ms;
-    return notes_info(&e->notes, n->from,
-                      "samples are held as summaries only for a part of this query, and it looked "
-                      "back up to %.0f s instead of %.0f s",
-                      (double)ret->widest_ms / 1000, (double)back_ms / 1000);
+    ret->_per_step = back;
+    ret->_apart_ms = apart_ms;
+    ret->is_sparse = true;
+    return say_widened(e, n, ret);
 }
 
 /* Steps of a subquery are multiples of its step, whatever the outer steps are. */

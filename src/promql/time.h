@@ -37,7 +37,9 @@ struct reach {
     int64_t back_ms;
     int64_t widest_ms;
     const int64_t *_per_step; /* NULL: back_ms at every step */
+    const int64_t *_apart_ms; /* distance of samples that far back, per step; NULL: as scraped */
     bool is_closed;
+    bool is_sparse; /* summaries are read, at some step at least */
 };
 int reach_init(struct eval *e, const struct node *n, const struct grid *g, const struct moment *m,
                int64_t back_ms, struct arena *a, struct reach *ret) WARN_UNUSED;
@@ -45,6 +47,12 @@ int reach_init(struct eval *e, const struct node *n, const struct grid *g, const
 static inline int64_t reach_back(const struct reach *r, size_t i)
 {
     return r->_per_step ? r->_per_step[i] : r->back_ms;
+}
+
+/* How far apart summaries are where a step's reach begins; 0: there are none. */
+static inline int64_t reach_apart(const struct reach *r, size_t i)
+{
+    return r->_apart_ms ? r->_apart_ms[i] : 0;
 }
 
 /* The steps of a subquery of that range which the steps of g need. */

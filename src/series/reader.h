@@ -20,7 +20,8 @@
 bool series_is_stale(double v);
 double series_stale(void);
 
-/* What a reader may give where it holds summaries of a gauge only (downsampled tiers). */
+/* What a reader may give where it holds summaries of a gauge only (downsampled tiers). Asked for
+ * SERIES_COUNT, it gives 1 for each sample that is no summary; else such a sample is as it is. */
 enum series_aspect { SERIES_LAST, SERIES_MIN, SERIES_MAX, SERIES_SUM, SERIES_COUNT, SERIES_MEAN };
 
 /*
