@@ -2,9 +2,8 @@
 /*
  * promql/call.h - functions over instant vectors and scalars, by name.
  *
- * Role:      call.c has the table; the functions are in call_math.c, call_dates.c, call_sort.c,
- *            call_labels.c, call_histograms.c and call_vectors.c. For those over ranges see
- * range.h. Threading: one thread per query.
+ * Role:      call.c has the table; the functions are in call_*.c. Those over ranges: range.h.
+ * Threading: one thread per query.
  */
 #ifndef PROMQL_CALL_H
 #define PROMQL_CALL_H

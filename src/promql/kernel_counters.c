@@ -60,9 +60,9 @@ static int histogram_step(struct range_call *c, const struct sample *a, const st
     if (r < 0)
         return r;
     if (is_rate && fhist_is_reset(b->h, a->h))
-        r = fhist_copy(c->work, b->h, &d);
+        r = fhist_copy(&c->scratch, b->h, &d);
     else
-        r = fhist_sub(c->work, b->h, a->h, &d, &flags);
+        r = fhist_sub(&c->scratch, b->h, a->h, &d, &flags);
     if (r == 0 && (flags & FHIST_INCOMPATIBLE)) {
         r = range_say(c, RANGE_SCHEMAS);
         return r < 0 ? r : 0;

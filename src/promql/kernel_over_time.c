@@ -37,7 +37,7 @@ static int sum_histograms(struct range_call *c, const struct window *w, double d
     struct fhist_sum *s;
     struct fhist *h = NULL;
     unsigned hints = 0, flags = 0;
-    int r = fhist_sum_new(c->work, &s);
+    int r = fhist_sum_new(&c->scratch, &s);
     for (size_t i = 0; i < w->nh && r == 0; i++) {
         hints |= 1U << w->hh[i]->hint;
         r = fhist_sum_add(s, w->hh[i], &flags);

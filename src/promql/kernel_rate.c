@@ -102,9 +102,9 @@ static bool is_compatible(const struct window *w, size_t from, enum mode mode)
 /* *sum becomes *sum + h, or - h. */
 static int combine(struct range_call *c, struct fhist **sum, const struct fhist *h, bool is_sub)
 {
-    struct fhist *next;
+    struct fhist *next = NULL;
     unsigned flags = 0;
-    int r = (is_sub ? fhist_sub : fhist_add)(c->work, *sum, h, &next, &flags);
+    int r = (is_sub ? fhist_sub : fhist_add)(&c->scratch, *sum, h, &next, &flags);
     if (r < 0)
         return r;
     if (flags & FHIST_INCOMPATIBLE) {
@@ -132,7 +132,7 @@ static int32_t lowest_schema(const struct window *w, size_t from, enum mode mode
 static int histogram_difference(struct range_call *c, const struct window *w, enum mode mode,
                                 struct fhist **ret)
 {
-    bool is_first_void = mode != MODE_DELTA && fhist_is_reset(w->hh[1], w->hh[0]);
+    bool is_first_void = mode != MODE_DELTA && c->series->h_resets[w->h_from + 1];
     size_t from = is_first_void ? 1 : 0;
     int r = check_histograms(c, w, mode);
     if (r < 0)
@@ -142,16 +142,16 @@ static int histogram_difference(struct range_call *c, const struct window *w, en
         return r < 0 ? r : 0;
     }
     if (is_custom(w->hh[from]))
-        r = fhist_copy(c->work, w->hh[w->nh - 1], ret);
+        r = fhist_copy(&c->scratch, w->hh[w->nh - 1], ret);
     else
-        r = fhist_reduce(c->work, w->hh[w->nh - 1], lowest_schema(w, from, mode), ret);
+        r = fhist_reduce(&c->scratch, w->hh[w->nh - 1], lowest_schema(w, from, mode), ret);
     if (r < 0)
         return r;
     r = 1;
     if (!is_first_void)
         r = combine(c, ret, w->hh[0], true);
     for (size_t i = from + 1; i < w->nh && mode != MODE_DELTA && r > 0; i++)
-        if (fhist_is_reset(w->hh[i], w->hh[i - 1]))
+        if (c->series->h_resets[w->h_from + i])
             r = combine(c, ret, w->hh[i - 1], false);
     return r;
 }

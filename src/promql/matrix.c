@@ -90,7 +90,7 @@ static int of_subquery(struct eval *e, const struct node *n, const struct grid *
 {
     struct moment moment;
     struct grid inner;
-    struct value v;
+    struct value v = {.n_columns = 0};
     int64_t range_ms = 0;
     int r = moment_init(e, &n->subquery.when, &moment);
     if (r == 0)

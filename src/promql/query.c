@@ -124,7 +124,7 @@ int promql_query(const struct promql_expr *expr, struct reader *r, const struct 
 {
     const struct promql_options options = filled(o);
     const struct node *root = promql_root(expr);
-    struct promql_error ignored;
+    struct promql_error ignored = {.line = 0};
     struct grid g;
     *ret = (struct promql_result){.n_samples = 0};
     ret->_budget.max_bytes = options.max_bytes;

@@ -11,95 +11,10 @@
 
 #include <errno.h>
 
-#include "promql/fp.h"
 #include "promql/select.h"
 
-static const struct range_function functions[] = {
-    {.name = "avg_over_time", .kernel = kernel_avg, .aspect = SERIES_MEAN},
-    {.name = "changes", .kernel = kernel_changes},
-    {.name = "count_over_time", .kernel = kernel_count, .aspect = SERIES_COUNT},
-    {.name = "delta", .kernel = kernel_delta},
-    {.name = "deriv", .kernel = kernel_deriv, .aspect = SERIES_MEAN},
-    {.name = "double_exponential_smoothing", .kernel = kernel_smoothing, .aspect = SERIES_MEAN},
-    {.name = "first_over_time", .kernel = kernel_first, .keeps_name = true},
-    {.name = "idelta", .kernel = kernel_idelta},
-    {.name = "increase", .kernel = kernel_increase, .needs_resets = true, .is_for_counters = true},
-    {.name = "irate", .kernel = kernel_irate},
-    {.name = "last_over_time", .kernel = kernel_last, .keeps_name = true},
-    {.name = "mad_over_time", .kernel = kernel_mad, .aspect = SERIES_MEAN},
-    {.name = "max_over_time", .kernel = kernel_max, .aspect = SERIES_MAX},
-    {.name = "min_over_time", .kernel = kernel_min, .aspect = SERIES_MIN},
-    {.name = "predict_linear", .kernel = kernel_predict_linear, .aspect = SERIES_MEAN},
-    {.name = "present_over_time", .kernel = kernel_present},
-    {.name = "quantile_over_time", .kernel = kernel_quantile, .aspect = SERIES_MEAN},
-    {.name = "rate", .kernel = kernel_rate, .needs_resets = true, .is_for_counters = true},
-    {.name = "resets", .kernel = kernel_resets},
-    {.name = "stddev_over_time", .kernel = kernel_stddev, .aspect = SERIES_MEAN},
-    {.name = "stdvar_over_time", .kernel = kernel_stdvar, .aspect = SERIES_MEAN},
-    {.name = "sum_over_time", .kernel = kernel_sum, .aspect = SERIES_SUM},
-    {.name = "ts_of_first_over_time", .kernel = kernel_ts_first},
-    {.name = "ts_of_last_over_time", .kernel = kernel_ts_last},
-    {.name = "ts_of_max_over_time", .kernel = kernel_ts_max, .aspect = SERIES_MAX},
-    {.name = "ts_of_min_over_time", .kernel = kernel_ts_min, .aspect = SERIES_MIN},
-};
 static const struct range_function absent_function = {.name = "absent_over_time",
                                                       .kernel = kernel_present};
-
-const struct range_function *range_function_find(const char *name)
-{
-    for (size_t i = 0; i < ARRAY_LEN(functions); i++)
-        if (strcmp(functions[i].name, name) == 0)
-            return &functions[i];
-    return NULL;
-}
-
-bool range_call_is(const struct node *n)
-{
-    return n->kind == NODE_CALL && range_function_find(n->call.function->name) != NULL;
-}
-
-double *range_room(struct range_call *c, size_t n)
-{
-    if (n > c->n_room) {
-        c->room = arena_array(c->work, 2 * n, sizeof(*c->room));
-        c->n_room = c->room ? 2 * n : 0;
-    }
-    return c->room;
-}
-
-int range_say(struct range_call *c, enum range_note what)
-{
-    struct notes *n = &c->e->notes;
-    struct span name = labels_name(c->series->labels);
-    if (c->said & what)
-        return 0;
-    c->said |= what;
-    switch (what) {
-    case RANGE_MIXED:
-        return notes_mixed(n, c->at, name);
-    case RANGE_IGNORED:
-        return notes_ignored_in_range(n, c->at, name);
-    case RANGE_SCHEMAS:
-        return notes_mixed_schemas(n, c->at, name);
-    case RANGE_RECONCILED_SUB:
-        return notes_reconciled(n, c->at, "subtraction");
-    case RANGE_RECONCILED_ADD:
-        return notes_reconciled(n, c->at, "addition");
-    case RANGE_RECONCILED_AGG:
-        return notes_reconciled(n, c->at, "aggregation");
-    case RANGE_HINTS:
-        return notes_hints_collide(n, c->at, "aggregation");
-    case RANGE_NOT_COUNTER:
-        return notes_warn(n, c->at, "this native histogram metric is not a counter: \"%.*s\"",
-                          SPAN_ARG(name));
-    case RANGE_NOT_GAUGE:
-        return notes_warn(n, c->at, "this native histogram metric is not a gauge: \"%.*s\"",
-                          SPAN_ARG(name));
-    case RANGE_QUANTILE:
-        break; /* kernel_quantile knows the value */
-    }
-    return 0;
-}
 
 /* Where the windows of a call come from: a selector's series or a subquery's columns. */
 struct source {
@@ -113,21 +28,29 @@ struct source {
     struct grid inner_grid;
 };
 
+static int find_histogram_resets(struct range_series *s, struct arena *work)
+{
+    s->h_resets = arena_zalloc(work, s->nh, 1);
+    if (!s->h_resets)
+        return -ENOMEM;
+    for (size_t i = 1; i < s->nh; i++)
+        s->h_resets[i] = fhist_is_reset(s->hh[i], s->hh[i - 1]);
+    return 0;
+}
+
 static int find_resets(struct range_series *s, struct arena *work)
 {
     size_t n = 0;
     for (size_t i = 1; i < s->nf; i++)
         n += s->fv[i] < s->fv[i - 1];
     s->n_resets = 0;
-    if (n == 0)
-        return 0;
-    s->resets = arena_array(work, n, sizeof(*s->resets));
-    if (!s->resets)
+    s->resets = n > 0 ? arena_array(work, n, sizeof(*s->resets)) : NULL;
+    if (n > 0 && !s->resets)
         return -ENOMEM;
-    for (size_t i = 1; i < s->nf; i++)
+    for (size_t i = 1; i < s->nf && n > 0; i++)
         if (s->fv[i] < s->fv[i - 1])
             s->resets[s->n_resets++] = i;
-    return 0;
+    return s->nh > 0 ? find_histogram_resets(s, work) : 0;
 }
 
 /* Sorts floats and histograms of x apart, in place, without stale markers. */
@@ -210,8 +133,17 @@ static void ends_move(struct ends *x, const int64_t *t, size_t n, int64_t first_
         x->from--;
 }
 
-/* Windows may be long. */
-enum { SAMPLES_BETWEEN_ASKING = 4096 };
+/* Windows may be long: counts the samples they pass to the kernel. */
+static int work_on(struct range_call *c, size_t n)
+{
+    enum { SAMPLES_BETWEEN_ASKING = 4096 };
+    c->n_seen += n;
+    if (c->n_seen < SAMPLES_BETWEEN_ASKING)
+        return 0;
+    size_t n_seen = c->n_seen;
+    c->n_seen = 0;
+    return eval_work(c->e, n_seen);
+}
 
 static int fill(struct source *src, const struct range_series *s, struct column *col)
 {
@@ -221,7 +153,6 @@ static int fill(struct source *src, const struct range_series *s, struct column 
     c->series = s;
     c->said = 0;
     c->next_reset = 0;
-    uint64_t n_seen = 0;
     for (size_t i = 0; i < g->n; i++) {
         int64_t end = moment_at(&src->moment, g, i);
         int64_t start = end - reach_back(&src->reach, i);
@@ -246,13 +177,12 @@ static int fill(struct source *src, const struct range_series *s, struct column 
         if (s->nh > 0) {
             w.ht = s->ht + h.from;
             w.hh = s->hh + h.from;
+            w.h_from = h.from;
+            arena_reset(&c->scratch);
         }
-        n_seen += w.nf + w.nh;
-        int r = n_seen < SAMPLES_BETWEEN_ASKING ? 0 : eval_work(c->e, n_seen);
-        if (r < 0)
-            return r;
-        n_seen = n_seen < SAMPLES_BETWEEN_ASKING ? n_seen : 0;
-        r = c->function->kernel(c, &w, &cell);
+        int r = work_on(c, w.nf + w.nh);
+        if (r == 0)
+            r = c->function->kernel(c, &w, &cell);
         if (r > 0)
             r = column_set(c->out, g->n, col, i, cell.v, cell.h);
         if (r < 0)
@@ -291,15 +221,15 @@ static int one_series(struct source *src, size_t i, struct column *col)
     if (src->node->kind == NODE_SUBQUERY) {
         s.labels = src->inner.columns[i].labels;
         col->drops_name = src->inner.columns[i].drops_name;
-        r = split_column(&src->inner.columns[i], &src->inner_grid, c->work, &s);
+        r = split_column(&src->inner.columns[i], &src->inner_grid, &c->work, &s);
     } else {
         s.labels = src->selection.series[i].labels;
         r = selection_read(&src->selection, i);
         if (r == 0)
-            r = split_samples(&src->selection.samples, c->work, &s);
+            r = split_samples(&src->selection.samples, &c->work, &s);
     }
     if (r == 0 && c->function->needs_resets)
-        r = find_resets(&s, c->work);
+        r = find_resets(&s, &c->work);
     if (r < 0)
         return r;
     col->labels = s.labels;
@@ -368,10 +298,9 @@ static int run(struct range_call *c, const struct node *n, struct arena *keep, s
                bool is_passing, const struct sink *to)
 {
     struct source src = {.call = c};
-    struct arena work;
     struct column col = {.v = NULL};
-    arena_init(&work, c->e->budget);
-    c->work = &work;
+    arena_init(&c->work, c->e->budget);
+    arena_init(&c->scratch, c->e->budget);
     c->out = cells;
     samples_init(&src.selection.samples, c->e->budget);
     int r = open_source(&src, n, keep);
@@ -379,7 +308,7 @@ static int run(struct range_call *c, const struct node *n, struct arena *keep, s
                       : src.node->kind == NODE_SUBQUERY ? src.inner.n_columns
                                                         : src.selection.n;
     for (size_t i = 0; i < n_series && r == 0; i++) {
-        arena_reset(&work);
+        arena_reset(&c->work);
         c->n_room = 0;
         if (is_passing) {
             arena_reset(cells);
@@ -399,7 +328,8 @@ static int run(struct range_call *c, const struct node *n, struct arena *keep, s
             col.drops_name = false; /* nothing in it: room for the next one */
     }
     selection_done(&src.selection);
-    arena_done(&work);
+    arena_done(&c->scratch);
+    arena_done(&c->work);
     return r;
 }
 

@@ -27,6 +27,7 @@ struct range_series {
     size_t nh;
     size_t *resets; /* of fv: indexes i with fv[i] < fv[i - 1] */
     size_t n_resets;
+    uint8_t *h_resets; /* of hh: whether it is a reset to the one before */
 };
 
 /* The samples in (start, end]. */
@@ -37,8 +38,8 @@ struct window {
     const int64_t *ht;
     const struct fhist *const *hh;
     size_t nh;
-    size_t from; /* index of fv[0] in the series */
-    size_t step; /* of the grid */
+    size_t from, h_from; /* indexes of fv[0] and hh[0] in the series */
+    size_t step;         /* of the grid */
     int64_t start_ms, end_ms;
     int64_t asked_ms; /* the range as the query has it; start may be earlier (widened) */
     int64_t apart_ms; /* of summaries where it begins; 0: none */
@@ -58,10 +59,12 @@ struct range_call {
     size_t at;             /* of the first argument, for notes */
     const double *args[2]; /* scalars, a value per step */
     const struct range_series *series;
-    struct arena *out;  /* of the column */
-    struct arena *work; /* void behind each series */
-    double *room;       /* nf doubles of the longest window yet */
+    struct arena *out;    /* of the column */
+    struct arena work;    /* void behind each series */
+    struct arena scratch; /* void behind each window */
+    double *room;         /* nf doubles of the longest window yet */
     size_t n_room;
+    size_t n_seen;     /* samples in windows since eval_work was told */
     unsigned said;     /* bits of notes that were told of this series */
     size_t next_reset; /* rate: first reset that may be in the window */
     bool is_summed;    /* count_over_time: samples are counts */

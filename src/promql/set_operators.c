@@ -79,7 +79,7 @@ static int eval_or(struct eval *e, const struct node *n, const struct grid *g, s
                    struct arena *work, struct value *ret)
 {
     struct value l, r;
-    struct groups x;
+    struct groups x = {.n_steps = 0};
     int rc = eval_node(e, n->binary.left, g, a, &l);
     if (rc == 0)
         rc = eval_node(e, n->binary.right, g, a, &r);
@@ -94,7 +94,7 @@ static int eval_and_unless(struct eval *e, const struct node *n, const struct gr
                            struct arena *a, struct arena *work, struct value *ret)
 {
     struct value r;
-    struct groups x;
+    struct groups x = {.n_steps = 0};
     int rc = eval_node(e, n->binary.left, g, a, ret);
     if (rc == 0)
         rc = eval_node(e, n->binary.right, g, work, &r);
