@@ -29,6 +29,10 @@ int call_scalar_arg(struct eval *e, const struct node *n, size_t i, const struct
 /* Labels of the result of absent(arg): those that its matchers fix. */
 int call_absent_labels(const struct node *arg, struct arena *a, struct labels *ret) WARN_UNUSED;
 
+/* arg's columns, floats only, nameless from here on. */
+int call_floats_of(struct eval *e, const struct node *arg, const struct grid *g, struct arena *a,
+                   struct value *ret) WARN_UNUSED;
+
 node_eval call_map; /* call_math.c: floats one by one */
 node_eval call_clamp, call_round, call_extreme_of;
 node_eval call_dates; /* call_dates.c */

@@ -15,7 +15,7 @@ struct date {
     int second;     /* of the day */
 };
 
-/* Beyond any calendar, and what a conversion to an integer can take. */
+/* Beyond any calendar. */
 static const double seconds_max = 9e15;
 
 static int64_t floor_div(int64_t a, int64_t b)
@@ -32,10 +32,7 @@ static int64_t days_to_march(int64_t year)
 
 static struct date date_of(double t)
 {
-    int64_t s = isnan(t)           ? 0
-                : t > seconds_max  ? (int64_t)seconds_max
-                : t < -seconds_max ? (int64_t)-seconds_max
-                                   : (int64_t)t;
+    int64_t s = (int64_t)t;
     struct date d = {.days = floor_div(s, 86400)};
     d.second = (int)(s - d.days * 86400);
     int64_t year = floor_div((d.days + 719468) * 400, 146097); /* or the one before or behind */
@@ -108,16 +105,26 @@ double call_date_year(double t)
     return (double)date_of(t).year;
 }
 
+/* What has no date has no hour either. */
+static void apply_all(double (*apply)(double t), struct column *c, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        c->v[i] = fabs(c->v[i]) <= seconds_max ? apply(c->v[i]) : (double)NAN;
+}
+
 /* Without an argument: of the evaluation's time. */
 int call_dates(struct eval *e, const struct node *n, const struct grid *g, struct arena *a,
                struct value *ret)
 {
     double (*apply)(double) = call_function_find(n->call.function->name)->apply;
-    if (n->call.n_args > 0)
-        return call_map(e, n, g, a, ret);
-    int r = call_time(e, n, g, a, ret);
+    bool has_arg = n->call.n_args > 0;
+    int r = has_arg ? call_floats_of(e, call_arg(n, 0), g, a, ret) : call_time(e, n, g, a, ret);
     ret->type = PROMQL_VECTOR;
-    for (size_t i = 0; r == 0 && i < g->n; i++)
-        ret->columns[0].v[i] = apply(floor(ret->columns[0].v[i]));
+    for (size_t k = 0; r == 0 && k < ret->n_columns; k++) {
+        struct column *c = &ret->columns[k];
+        for (size_t i = 0; !has_arg && i < g->n; i++)
+            c->v[i] = floor(c->v[i]);
+        apply_all(apply, c, g->n);
+    }
     return r;
 }

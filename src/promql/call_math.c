@@ -23,8 +23,8 @@ double call_deg(double v)
 }
 
 /* The argument's columns, floats only, nameless from here on. */
-static int floats_of(struct eval *e, const struct node *arg, const struct grid *g, struct arena *a,
-                     struct value *ret)
+int call_floats_of(struct eval *e, const struct node *arg, const struct grid *g, struct arena *a,
+                   struct value *ret)
 {
     int r = eval_node(e, arg, g, a, ret);
     for (size_t k = 0; r == 0 && k < ret->n_columns; k++) {
@@ -42,7 +42,7 @@ int call_map(struct eval *e, const struct node *n, const struct grid *g, struct 
              struct value *ret)
 {
     double (*apply)(double) = call_function_find(n->call.function->name)->apply;
-    int r = floats_of(e, call_arg(n, 0), g, a, ret);
+    int r = call_floats_of(e, call_arg(n, 0), g, a, ret);
     for (size_t k = 0; r == 0 && k < ret->n_columns; k++) {
         struct column *c = &ret->columns[k];
         for (size_t i = 0; i < g->n; i++)
@@ -70,7 +70,7 @@ int call_clamp(struct eval *e, const struct node *n, const struct grid *g, struc
     const char *name = n->call.function->name;
     bool has_low = strcmp(name, "clamp_max") != 0, has_high = strcmp(name, "clamp_min") != 0;
     double *low = NULL, *high = NULL;
-    int r = floats_of(e, call_arg(n, 0), g, a, ret);
+    int r = call_floats_of(e, call_arg(n, 0), g, a, ret);
     if (r == 0 && has_low)
         r = call_scalar_arg(e, n, 1, g, a, &low);
     if (r == 0 && has_high)
@@ -84,7 +84,7 @@ int call_round(struct eval *e, const struct node *n, const struct grid *g, struc
                struct value *ret)
 {
     double *to = NULL;
-    int r = floats_of(e, call_arg(n, 0), g, a, ret);
+    int r = call_floats_of(e, call_arg(n, 0), g, a, ret);
     if (r == 0 && n->call.n_args > 1)
         r = call_scalar_arg(e, n, 1, g, a, &to);
     for (size_t k = 0; r == 0 && k < ret->n_columns; k++) {
