@@ -56,6 +56,8 @@ struct aggregation {
     struct aggregate_group *groups;
     size_t n_groups, cap;
     const struct aggregate_kernel *kernel;
+    unsigned said;            /* notes, of aggregate_kernels.c */
+    const void *said_schemas; /* labels of the series of which that was told last */
 };
 struct aggregate_kernel {
     /* Takes a series into a group. */

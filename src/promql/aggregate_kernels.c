@@ -10,8 +10,12 @@
 #include "promql/aggregate.h"
 #include "promql/fp.h"
 
+enum aggregate_note { SAID_IGNORED = 1, SAID_MIXED = 2, SAID_COLLIDE = 4, SAID_RECONCILED = 8 };
+
 static int say_ignored(struct aggregation *x)
 {
+    if (!notes_first(&x->said, SAID_IGNORED))
+        return 0;
     return notes_ignored_in_aggregation(&x->e->notes, x->at,
                                         aggregate_ops[x->node->aggregate.op].text);
 }
@@ -36,9 +40,11 @@ static int add_histogram(struct aggregation *x, struct aggregate_group *g, const
         r = fhist_sum_add(g->h[i], c->h[i], &flags);
     if (r == 0 && (flags & FHIST_INCOMPATIBLE)) {
         g->kinds[i] |= AGGREGATE_INCOMPATIBLE;
-        r = notes_mixed_schemas(&x->e->notes, x->at, labels_name(c->labels));
+        if (x->said_schemas != c->labels.at)
+            r = notes_mixed_schemas(&x->e->notes, x->at, labels_name(c->labels));
+        x->said_schemas = c->labels.at;
     }
-    if (r == 0 && (flags & FHIST_CUSTOM_RECONCILED))
+    if (r == 0 && (flags & FHIST_CUSTOM_RECONCILED) && notes_first(&x->said, SAID_RECONCILED))
         r = notes_reconciled(&x->e->notes, x->at, "aggregation");
     return r;
 }
@@ -54,6 +60,8 @@ static int get_histogram(struct aggregation *x, const struct aggregate_group *g,
     *is_void = (kinds & both_kinds) == 0;
     if ((kinds & both_kinds) == both_kinds) {
         *is_void = true;
+        if (!notes_first(&x->said, SAID_MIXED))
+            return 0;
         return notes_warn(&x->e->notes, x->at,
                           "encountered a mix of histograms and floats for aggregation");
     }
@@ -62,7 +70,7 @@ static int get_histogram(struct aggregation *x, const struct aggregate_group *g,
     *is_void = (kinds & AGGREGATE_INCOMPATIBLE) != 0;
     if (*is_void)
         return 0;
-    if ((kinds & both_hints) == both_hints)
+    if ((kinds & both_hints) == both_hints && notes_first(&x->said, SAID_COLLIDE))
         r = notes_hints_collide(&x->e->notes, x->at, "aggregation");
     if (r == 0)
         r = fhist_sum_get(g->h[i], divisor, x->out, ret);

@@ -29,6 +29,7 @@ struct choice {
     uint8_t *keep; /* by column, at the step in question */
     size_t step;
     bool is_bottom;
+    unsigned said;
 };
 
 static int make_parts(struct choice *x, struct arena *work)
@@ -107,6 +108,8 @@ static int choose_extremes(struct choice *x, double k)
         if (!c->has[x->step] || k < 1)
             continue;
         if (column_h(c, x->step)) {
+            if (!notes_first(&x->said, 1))
+                continue;
             int r = notes_ignored_in_aggregation(&x->e->notes, x->node->from,
                                                  x->is_bottom ? "bottomk" : "topk");
             if (r < 0)
@@ -295,6 +298,7 @@ struct quantile {
     size_t **members; /* by group: columns, and how many */
     size_t *n_members;
     double *room;
+    unsigned said;
 };
 
 static int quantile_groups(struct quantile *x, struct arena *a, struct arena *work)
@@ -344,6 +348,8 @@ static int quantile_cell(struct quantile *x, size_t group, size_t i, double q)
     for (size_t k = 0; k < x->n_members[group] && r == 0; k++) {
         const struct column *c = &x->in->columns[x->members[group][k]];
         if (!c->has[i])
+            continue;
+        if (column_h(c, i) && !notes_first(&x->said, 1))
             continue;
         if (column_h(c, i))
             r = notes_ignored_in_aggregation(

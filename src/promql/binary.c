@@ -95,9 +95,18 @@ static void arithmetic(enum binary_op op, double *restrict out, const double *l,
     }
 }
 
+enum binary_note {
+    SAID_TYPES = 1, /* and three more: which side is a histogram */
+    SAID_INCOMPATIBLE = 16,
+    SAID_COLLIDE = 32,
+    SAID_RECONCILED = 64,
+};
+
 static int say_types(struct binary_cells *b, bool is_left_h, bool is_right_h)
 {
     const char *op = binary_ops[b->node->binary.op].text;
+    if (!notes_first(&b->_said, (unsigned)SAID_TYPES << (is_left_h + 2 * is_right_h)))
+        return 0;
     return notes_info(&b->e->notes, b->node->from,
                       "incompatible sample types encountered for binary operator \"%s\": %s %s %s",
                       op, is_left_h ? "histogram" : "float", op,
@@ -138,13 +147,15 @@ static int combine(struct binary_cells *b, const struct fhist *l, const struct f
     if (rc < 0)
         return rc;
     if (flags & FHIST_INCOMPATIBLE) {
+        if (!notes_first(&b->_said, SAID_INCOMPATIBLE))
+            return 0;
         rc = notes_warn(notes, at, "incompatible bucket layout encountered for binary operator %s",
                         binary_ops[b->node->binary.op].text);
         return rc < 0 ? rc : 0;
     }
-    if (flags & FHIST_HINTS_COLLIDE)
+    if ((flags & FHIST_HINTS_COLLIDE) && notes_first(&b->_said, SAID_COLLIDE))
         rc = notes_hints_collide(notes, at, what);
-    if (rc == 0 && (flags & FHIST_CUSTOM_RECONCILED))
+    if (rc == 0 && (flags & FHIST_CUSTOM_RECONCILED) && notes_first(&b->_said, SAID_RECONCILED))
         rc = notes_reconciled(notes, at, what);
     return rc < 0 ? rc : 1;
 }

@@ -21,6 +21,7 @@ struct binary_cells {
     double *v;
     const struct fhist **h; /* NULL: no histograms among the results */
     const struct fhist **_h_room;
+    unsigned _said; /* enum binary_note */
 };
 int binary_cells_init(struct binary_cells *b, struct eval *e, const struct node *n, size_t n_steps,
                       struct arena *out, struct arena *work) WARN_UNUSED;

@@ -108,9 +108,11 @@ static int say_fixes(struct histograms *x)
     return 0;
 }
 
-static int say_nan(struct histograms *x, const struct histogram *h, double v)
+static int say_nan(struct histograms *x, struct histogram *h, double v)
 {
     char of[NOTES_NAME_MAX];
+    if (!notes_first(&h->said, isnan(v) ? 2 : 4))
+        return 0;
     return notes_info(
         &x->e->notes, x->at, "input to histogram_quantile has NaN observations, result is %s%s",
         isnan(v) ? "NaN" : "skewed higher", notes_for_name(labels_name(h->labels), of));
@@ -210,7 +212,7 @@ static int fraction_cell(struct histograms *x, struct histogram *h, double lower
         return r;
     double v = m.native ? fhist_fraction(m.native, lower, upper, &is_skewed)
                         : classic_fraction(x->room, m.n_buckets, lower, upper);
-    if (is_skewed)
+    if (is_skewed && notes_first(&h->said, 2))
         r = notes_info(&x->e->notes, x->at,
                        "input to histogram_fraction has NaN observations, which are excluded from "
                        "all fractions%s",

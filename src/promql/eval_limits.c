@@ -53,7 +53,7 @@ int eval_work(struct eval *e, uint64_t n)
         return 0;
     e->n_unasked = 0;
     int why = e->options->is_over ? e->options->is_over(e->options->ctx) : 0;
-    return why ? ended(e, why) : 0;
+    return why ? ended(e, why < 0 ? why : -ECANCELED) : 0;
 }
 
 int eval_count_samples(struct eval *e, size_t n)

@@ -135,7 +135,7 @@ int histograms_init(struct histograms *x, struct eval *e, const struct node *arg
     return r == 0 ? take_columns(x, &in) : r;
 }
 
-int histograms_look(struct histograms *x, const struct histogram *h, size_t i,
+int histograms_look(struct histograms *x, struct histogram *h, size_t i,
                     struct histogram_moment *ret)
 {
     char of[NOTES_NAME_MAX];
@@ -148,6 +148,8 @@ int histograms_look(struct histograms *x, const struct histogram *h, size_t i,
     if (!ret->native || ret->n_buckets == 0)
         return 0;
     *ret = (struct histogram_moment){.native = NULL};
+    if (!notes_first(&h->said, 1))
+        return 0;
     return notes_warn(&x->e->notes, x->at,
                       "vector contains a mix of classic and native histograms%s",
                       notes_for_name(labels_name(h->labels), of));

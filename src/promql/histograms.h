@@ -27,6 +27,7 @@ struct histogram {
     size_t result;               /* column of the result at the moment, if has_result */
     bool has_result;
     double result_q;
+    unsigned said; /* notes: 1 of both kinds, others are those of functions */
 };
 
 struct histograms {
@@ -54,7 +55,7 @@ struct histogram_moment {
     const struct fhist *native;
     size_t n_buckets;
 };
-int histograms_look(struct histograms *x, const struct histogram *h, size_t i,
+int histograms_look(struct histograms *x, struct histogram *h, size_t i,
                     struct histogram_moment *ret) WARN_UNUSED;
 
 /* Sets the result for h at step i; q is its label's value, where x->label asks for one. */

@@ -41,6 +41,17 @@ int notes_ignored_in_range(struct notes *n, size_t at, struct span name);
 int notes_ignored_in_aggregation(struct notes *n, size_t at, const char *aggregation);
 int notes_quantile(struct notes *n, size_t at, double q); /* not between 0 and 1 */
 
+/*
+ * What may be met in every cell is told once: *said are bits of the one who tells. True: go on and
+ * tell.
+ */
+static inline bool notes_first(unsigned *said, unsigned bit)
+{
+    bool is_first = !(*said & bit);
+    *said |= bit;
+    return is_first;
+}
+
 /* ' for metric name "x"', or nothing; dst: NOTES_NAME_MAX. Returns dst. */
 enum { NOTES_NAME_MAX = 160 };
 const char *notes_for_name(struct span name, char *dst);
