@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "harness.h"
 #include "memfail.h"
+#include "promql/ast.h"
 
 /* The last failure, as text. */
 struct seen {
@@ -209,26 +210,48 @@ static void test_wrong_scripts(void **state)
     }
 }
 
-/* The scripts of our own, each evaluation of them. */
+/* A file of tests/data/promql. */
+static void run_own(const char *path, struct buf *text)
+{
+    struct seen seen = {0};
+    struct script_report report = {.on_failure = on_failure, .ctx = &seen};
+    struct err err = {.text = ""};
+    size_t n = buf_len(text);
+    assert_int_equal(file_read(path, 4 * MIB, text), 0);
+    if (script_run(span_from(buf_span(text), n), &report, &err) != 0)
+        fail_msg("%s:%s", path, err.text);
+    if (report.n_failed > 0)
+        fail_msg("%s:%d: %s\nwanted %s\ngot %s\n(%d failed)", path, seen.line, seen.query,
+                 seen.wanted, seen.got, (int)report.n_failed);
+    assert_true(report.n_passed > 0);
+}
+
+static void assert_is_tested(struct span text, const char *name, const char *behind)
+{
+    char call[80];
+    snprintf(call, sizeof(call), "%s%s", name, behind);
+    assert_row(call, span_find(text, span_cstr(call)) < text.n);
+}
+
+/* The scripts of our own: each evaluation passes, and nothing of the language is left out. */
 static void test_own_scripts(void **state)
 {
     glob_t files;
     struct buf text;
     (void)state;
     assert_int_equal(glob("tests/data/promql/*.test", 0, NULL, &files), 0);
-    buf_init(&text, 4 * MIB);
-    for (size_t i = 0; i < files.gl_pathc; i++) {
-        struct seen seen = {0};
-        struct script_report report = {.on_failure = on_failure, .ctx = &seen};
-        struct err err = {.text = ""};
-        buf_clear(&text);
-        assert_int_equal(file_read(files.gl_pathv[i], 4 * MIB, &text), 0);
-        if (script_run(buf_span(&text), &report, &err) != 0)
-            fail_msg("%s:%s", files.gl_pathv[i], err.text);
-        if (report.n_failed > 0)
-            fail_msg("%s:%d: %s\nwanted %s\ngot %s\n(%d failed)", files.gl_pathv[i], seen.line,
-                     seen.query, seen.wanted, seen.got, (int)report.n_failed);
-        assert_true(report.n_passed > 0);
+    buf_init(&text, 16 * MIB);
+    for (size_t i = 0; i < files.gl_pathc; i++)
+        run_own(files.gl_pathv[i], &text);
+    for (size_t i = 0; i < n_function_infos; i++)
+        if (!function_infos[i].is_unsupported)
+            assert_is_tested(buf_span(&text), function_infos[i].name, "(");
+    for (size_t i = 0; i < OP_COUNT_; i++)
+        assert_is_tested(buf_span(&text), binary_ops[i].text, " ");
+    for (size_t i = 0; i < AGG_COUNT_; i++) {
+        assert_is_tested(buf_span(&text), aggregate_ops[i].text, "(");
+        if (i != AGG_LIMITK && i != AGG_LIMIT_RATIO && i != AGG_BOTTOMK)
+            assert_is_tested(buf_span(&text), aggregate_ops[i].text, " by (");
     }
     buf_done(&text);
     globfree(&files);
