@@ -4,11 +4,12 @@
  *
  * Role:      `inferometer promql test`, and acceptance against Prometheus' own scripts.
  * Checks:    each instant evaluation also as the middle of a range, and both once more with every
- *            selector pinned by @ and the evaluation at other times, as Prometheus' own runner
- * does. Extents:   start times (lines of name@st) are read over: samples have none here. Errors:
- * -EINVAL (the script itself is wrong: "LINE: reason"), -ENOMEM, -E2BIG (too many values). An
- * evaluation that does not come out as told is no error: it is reported and counted, one that does
- * not parse as well. Threading: one per script.
+ *            selector pinned by @ and asked at other times, as Prometheus' own runner does.
+ * Limits:    start times (lines of name@st) are read over: samples have none here.
+ * Errors:    -EINVAL (the script itself is wrong, reterr is "LINE: reason"), -ENOMEM, -E2BIG (too
+ *            many values). An evaluation that does not come out as told is no error: it is reported
+ *            and counted, one that does not parse as well.
+ * Threading: one per script.
  */
 #ifndef PROMQL_SCRIPT_H
 #define PROMQL_SCRIPT_H
