@@ -4,32 +4,40 @@
  *
  * pcre2_match backtracks: there are patterns for which that takes time that doubles with each
  * byte. So it gets a budget of steps, and what does not end within it goes to pcre2_dfa_match,
- * which follows all ways at once. That one needs room for as many states as the pattern has.
+ * which follows all ways at once. That one needs room for the states it is in, which it searches
+ * one after the other for each byte: the longer the text, the less room it gets. And one pattern
+ * may take that way a limited number of times, since a query may ask of many thousand values.
  */
 #include "series/pattern.h"
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <errno.h>
+#include <math.h>
 #include <pcre2.h>
 
 #include "base/mem.h"
 #include "base/num.h"
 
 enum {
-    STEPS_MAX = 100000,       /* of pcre2_match, some ms */
-    DEPTH_MAX = 10000,        /* of nested recursion */
-    HEAP_MAX_KIB = 4096,      /* of its frames */
-    STATES_MIN = 4 * 1024,    /* ints of pcre2_dfa_match's workspace */
-    STATES_MAX = 1024 * 1024, /* the same: 4 MiB */
-    NESTING_MAX = 250,        /* parentheses */
-    GROUP_NAME_MAX = 128,     /* with its end */
+    STEPS_MAX = 100000,     /* of pcre2_match, some ms */
+    DEPTH_MAX = 10000,      /* of nested recursion */
+    HEAP_MAX_KIB = 4096,    /* of its frames */
+    STATES_MIN = 1024,      /* ints of pcre2_dfa_match's workspace */
+    STATES_MAX = 64 * 1024, /* the same */
+    SLOW_MAX = 1000,        /* texts of one pattern that go to pcre2_dfa_match */
+    NESTING_MAX = 250,      /* parentheses */
+    GROUP_NAME_MAX = 128,   /* with its end */
 };
+
+/* Comparisons of states that pcre2_dfa_match may make for one text: about half a second. */
+#define DFA_WORK_MAX 5e8
 
 struct pattern {
     pcre2_general_context *memory;
     pcre2_match_context *limits;
     pcre2_code *code;
     pcre2_match_data *found;
+    int n_slow;
 };
 
 static void *pattern_malloc(size_t n, void *ctx)
@@ -142,18 +150,27 @@ static int match_result(int code)
     return 0; /* no match; or s is no UTF-8 */
 }
 
+/* A state has three ints in each of two lists. */
+static size_t states_for(size_t n_bytes)
+{
+    double n = 6 * sqrt(DFA_WORK_MAX / (double)(n_bytes + 1));
+    return n < STATES_MIN ? STATES_MIN : n > STATES_MAX ? STATES_MAX : (size_t)n;
+}
+
 static int match_without_backtracking(struct pattern *p, struct span s)
 {
-    int r = -E2BIG;
+    size_t n = states_for(s.n);
+    int *workspace;
+    int r;
 
-    for (size_t n = STATES_MIN; n <= STATES_MAX && r == -E2BIG; n *= 4) {
-        int *workspace = mem_alloc(n * sizeof(*workspace));
-        if (!workspace)
-            return -ENOMEM;
-        r = match_result(pcre2_dfa_match(p->code, (PCRE2_SPTR)s.p, s.n, 0, 0, p->found, p->limits,
-                                         workspace, n));
-        mem_free(workspace);
-    }
+    if (++p->n_slow > SLOW_MAX)
+        return -E2BIG;
+    workspace = mem_alloc(n * sizeof(*workspace));
+    if (!workspace)
+        return -ENOMEM;
+    r = match_result(
+        pcre2_dfa_match(p->code, (PCRE2_SPTR)s.p, s.n, 0, 0, p->found, p->limits, workspace, n));
+    mem_free(workspace);
     return r;
 }
 

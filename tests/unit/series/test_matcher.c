@@ -159,16 +159,47 @@ static void test_allowed(void **state)
 /* Patterns whose backtracking would take longer than the universe lasts. */
 static void test_evil_patterns(void **state)
 {
-    static const char *const patterns[] = {"(a*)*b", "(a|aa)+c", "(a+)+[b]",
-                                           "(.*)(.*)(.*)(.*)(.*)x", "([a-z]+)*[0-9]"};
+    static const char *const patterns[] = {"(a*)*[bc]", "(a|aa)+[cd]", "(.*)(.*)(.*)(.*)(.*)[xy]"};
     char text[3000];
     (void)state;
     memset(text, 'a', sizeof(text));
     for (size_t i = 0; i < ARRAY_LEN(patterns); i++)
         assert_row(patterns[i], !matches(MATCH_RE, patterns[i], span_of(text, sizeof(text))));
+    assert_false(matches(MATCH_RE, "([a-z]+)*[0-9]", span_of(text, 150)));
+    assert_false(matches(MATCH_RE, "(a+)+[bc]", span_of(text, 150)));
     text[sizeof(text) - 1] = 'b';
-    assert_true(matches(MATCH_RE, "(a*)*b", span_of(text, sizeof(text))));
-    assert_true(matches(MATCH_RE, "(a+)+[b]", span_of(text, sizeof(text))));
+    assert_true(matches(MATCH_RE, "(a*)*[bc]", span_of(text, sizeof(text))));
+    assert_true(matches(MATCH_RE, "(a+)+[bc]", span_from(span_of(text, sizeof(text)), 2850)));
+}
+
+/* What would be too much work is neither a match nor none. */
+static void test_too_much_work(void **state)
+{
+    struct arena a;
+    struct matcher m;
+    char text[3000];
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    arena_init(&a, NULL);
+    for (int op = MATCH_RE; op <= MATCH_NRE; op++) {
+        assert_int_equal(
+            matcher_init(&a, (enum matcher_op)op, SPAN("l"), SPAN("([a-z]+)*[0-9]"), &m, NULL), 0);
+        assert_false(matcher_matches(&m, span_of(text, sizeof(text))));
+        assert_int_equal(matcher_error(&m), -E2BIG);
+        assert_true(matcher_matches(&m, SPAN("a1")) == (op == MATCH_RE)); /* others are judged */
+        assert_int_equal(matcher_error(&m), -E2BIG);
+        matcher_done(&m);
+    }
+    /* A pattern that is slow for each of very many values. */
+    struct pattern *p;
+    int r = 0;
+    int n = 0;
+    assert_int_equal(pattern_new(SPAN("(a|aa)+[cd]"), &p, NULL), 0);
+    for (; n < 5000 && r == 0; n++)
+        r = pattern_matches(p, span_of(text, 60));
+    assert_true(r == -E2BIG && n > 500);
+    pattern_free(p);
+    arena_done(&a);
 }
 
 static void test_all_matchers(void **state)
@@ -251,7 +282,7 @@ static int use_without_memory(void *ctx)
     (void)ctx;
     arena_init(&a, NULL);
     buf_init(&b, 100);
-    int r = matcher_init(&a, MATCH_RE, SPAN("l"), SPAN("(a*)*b"), &m, NULL);
+    int r = matcher_init(&a, MATCH_RE, SPAN("l"), SPAN("(a*)*[bc]"), &m, NULL);
     if (r == 0) {
         char text[500];
         memset(text, 'a', sizeof(text));
@@ -281,17 +312,12 @@ static void test_allocation_failures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equality),
-        cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_many_words),
-        cmocka_unit_test(test_no_utf8),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_allowed),
-        cmocka_unit_test(test_evil_patterns),
-        cmocka_unit_test(test_all_matchers),
-        cmocka_unit_test(test_print),
-        cmocka_unit_test(test_expand),
-        cmocka_unit_test(test_allocation_failures),
+        cmocka_unit_test(test_equality),      cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_many_words),    cmocka_unit_test(test_no_utf8),
+        cmocka_unit_test(test_refused),       cmocka_unit_test(test_allowed),
+        cmocka_unit_test(test_evil_patterns), cmocka_unit_test(test_too_much_work),
+        cmocka_unit_test(test_all_matchers),  cmocka_unit_test(test_print),
+        cmocka_unit_test(test_expand),        cmocka_unit_test(test_allocation_failures),
     };
     return cmocka_run_group_tests_name("series/matcher", tests, NULL, NULL);
 }
