@@ -101,6 +101,7 @@ static int run_command(struct script *s, struct span line)
 
     if (span_eq_nocase(word, SPAN("clear"))) {
         memory_clear(s->memory);
+        s->n_loaded = 0;
         return 0;
     }
     if (word.n >= 4 && span_eq_nocase(span_of(word.p, 4), SPAN("load")))
@@ -120,6 +121,7 @@ static int run_all(struct script *s)
         if (line.n > 0)
             r = run_command(s, line);
         arena_reset(&s->arena);
+        s->n_read = 0;
     }
     return r;
 }

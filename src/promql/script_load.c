@@ -53,6 +53,9 @@ int script_append(struct script *s, struct labels labels, int64_t t_ms, double v
     struct fhist stored;
     int r;
 
+    if (++s->n_loaded > SCRIPT_SAMPLES_MAX)
+        return err_set(s->reterr, -E2BIG, "%d: more than %d samples in memory", s->line,
+                       SCRIPT_SAMPLES_MAX);
     if (h) {
         stored = *h;
         stored.hint = stored_hint(h, *last);

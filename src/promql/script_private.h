@@ -17,11 +17,20 @@
 
 enum { SCRIPT_DIFFERS = 1 };
 
+/* Values of one line, of one command, in memory: some hundred MiB. */
+enum {
+    SCRIPT_LINE_VALUES_MAX = 1000000,
+    SCRIPT_COMMAND_VALUES_MAX = 5000000,
+    SCRIPT_SAMPLES_MAX = 20000000,
+};
+
 struct script {
     struct span text; /* what is left of it */
     int line;         /* of the one taken last, from 1 */
     struct arena arena;
     struct memory *memory;
+    size_t n_read;   /* values of this command */
+    size_t n_loaded; /* samples since the last clear */
     struct script_report *report;
     struct err *reterr;
     struct buf wanted, got;

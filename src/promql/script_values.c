@@ -9,8 +9,6 @@
 #include "promql/script_private.h"
 #include "series/number.h"
 
-enum { VALUES_MAX = 1000000 }; /* of one line, repetitions included */
-
 struct sequence {
     struct script *script;
     struct script_value *at;
@@ -21,9 +19,12 @@ static int sequence_grow(struct sequence *q, size_t n)
 {
     size_t cap = q->cap > 0 ? q->cap : 16;
 
-    if (n > VALUES_MAX)
+    if (n > SCRIPT_LINE_VALUES_MAX)
         return err_set(q->script->reterr, -E2BIG, "%d: more than %d values in one line",
-                       q->script->line, VALUES_MAX);
+                       q->script->line, SCRIPT_LINE_VALUES_MAX);
+    if (n > SCRIPT_COMMAND_VALUES_MAX - q->script->n_read)
+        return err_set(q->script->reterr, -E2BIG, "%d: more than %d values in one command",
+                       q->script->line, SCRIPT_COMMAND_VALUES_MAX);
     if (n <= q->cap)
         return 0;
     while (cap < n)
@@ -94,7 +95,8 @@ static int wrong_value(struct sequence *q, struct span item)
 
 static int add_times(struct sequence *q, struct script_value value, uint64_t n)
 {
-    int r = n > VALUES_MAX ? sequence_grow(q, VALUES_MAX + 1) : sequence_grow(q, q->n + n);
+    int r = n > SCRIPT_LINE_VALUES_MAX ? sequence_grow(q, SCRIPT_LINE_VALUES_MAX + 1)
+                                       : sequence_grow(q, q->n + n);
 
     for (uint64_t i = 0; i < n && r == 0; i++)
         q->at[q->n++] = value;
@@ -234,6 +236,7 @@ int script_read_series(struct script *s, struct span line, struct script_series 
         r = read_sequence(&q, line);
     if (r != 0)
         return r;
+    s->n_read += q.n;
     series->values = q.at;
     series->n = q.n;
     *ret = series;

@@ -13,7 +13,7 @@ import test from './lib/test.mjs';
 import { startUpstream } from './lib/upstream.mjs';
 import { SANITIZED, waitFor } from './lib/wait.mjs';
 
-const COMMANDS = ['serve', 'reload', 'demo', 'config', 'key', 'sim', 'load', 'replay', 'docs'];
+const COMMANDS = ['serve', 'reload', 'demo', 'config', 'key', 'sim', 'load', 'replay', 'promql', 'docs'];
 
 test('--help of everything', async () => {
   const main = await run(['--help']);
@@ -55,6 +55,9 @@ const wrong = [
   { args: ['config', 'chekc', 'x'], code: 2, err: /check and show/ },
   { args: ['load', '--rate', '5'], code: 2, err: /--url/ },
   { args: ['load', '--url', 'http://127.0.0.1:1', '--rate', '5'], code: 2, err: /path must end in/ },
+  { args: ['promql'], code: 2, err: /the command is test/ },
+  { args: ['promql', 'test'], code: 2, err: /needs the FILE/ },
+  { args: ['promql', 'test', '--fast', 'x'], code: 2, err: /unknown flag/ },
   { args: ['demo', 'extra'], code: 2, err: /unexpected "extra"/ },
 ];
 

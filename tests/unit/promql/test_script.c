@@ -168,6 +168,9 @@ static void test_wrong_scripts(void **state)
         {"load 1m\n  m 1x9999999999\n", "2: more than 1000000 values in one line"},
         {"load 1m\n  m _x9999999999\n", "2: more than 1000000 values in one line"},
         {"load 1m\n  m 1+1x9999999999\n", "2: more than 1000000 values in one line"},
+        {"load 1m\n  a 1x999998\n  b 1x999998\n  c 1x999998\n  d 1x999998\n  e 1x999998\n  f "
+         "1x10\n",
+         "7: more than 5000000 values in one command"},
         {"load 1m\n  m 1 2\n\nload 1m\n  m 2\n",
          "5: m: a sample at 0 ms or later is loaded already"},
         {"load 1m\n  m {{schema:1}}+{{schema:0}}x2\n",
