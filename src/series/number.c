@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 
@@ -15,16 +15,18 @@
 static int parse_decimal(struct span s, double *ret)
 {
     char text[512];
-    size_t point = span_find_char(s, '.');
-    bool has_digit_behind = point + 1 < s.n && s.p[point + 1] >= '0' && s.p[point + 1] <= '9';
+    size_t n = span_find_char(s, '.');
+    bool has_digit_behind = n + 1 < s.n && s.p[n + 1] >= '0' && s.p[n + 1] <= '9';
 
-    if (point == s.n || (point > 0 && has_digit_behind))
+    if (n == s.n || (n > 0 && has_digit_behind))
         return num_parse_double(s, ret);
-    if (s.n + 2 > sizeof(text) || (point == 0 && !has_digit_behind))
+    if (s.n + 1 > sizeof(text) || (n == 0 && !has_digit_behind))
         return -EINVAL;
-    int n = snprintf(text, sizeof(text), "%s%.*s.%s%.*s", point == 0 ? "0" : "", (int)point, s.p,
-                     has_digit_behind ? "" : "0", SPAN_ARG(span_from(s, point + 1)));
-    return num_parse_double(span_of(text, (size_t)n), ret);
+    size_t at = n == 0 ? 0 : n + 1; /* of the zero that is missing */
+    memcpy(text, s.p, at);
+    text[at] = '0';
+    memcpy(text + at + 1, s.p + at, s.n - at);
+    return num_parse_double(span_of(text, s.n + 1), ret);
 }
 
 static int parse_unsigned(struct span s, double *ret)
