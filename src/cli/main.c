@@ -13,6 +13,7 @@
 #include "cli/keys.h"
 #include "cli/load.h"
 #include "cli/promql.h"
+#include "cli/query.h"
 #include "cli/reload.h"
 #include "cli/replay.h"
 #include "cli/serve.h"
@@ -25,6 +26,7 @@ static const struct {
 } commands[] = {
     {"serve", serve_main, "run the gateway"},
     {"reload", reload_main, "have a running gateway read its configuration again"},
+    {"query", query_main, "ask a running gateway for its history, in PromQL"},
     {"demo", demo_main, "simulated engine, gateway, light load and a live table on loopback"},
     {"config", config_check_main, "check a configuration file, show the effective values"},
     {"key", keys_main, "add, list and revoke the keys that clients show the gateway"},

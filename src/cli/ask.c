@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/ask.c - one HTTP request and its answer, over a blocking connection.
+ */
+#include "cli/ask.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "io/addr.h"
+#include "wire/message.h"
+
+enum { READ_BYTES = 64 * KIB };
+
+int ask_place_parse(struct span text, struct ask_place *ret, struct err *reterr)
+{
+    struct span rest = text;
+    if (span_starts_with(rest, SPAN("https://")))
+        return err_set(reterr, -EINVAL, "\"%.*s\": only http is spoken here", SPAN_ARG(text));
+    if (span_starts_with(rest, SPAN("http://")))
+        rest = span_from(rest, strlen("http://"));
+    bool is_unix = span_starts_with(rest, SPAN("unix:"));
+    struct span host = span_take(&rest, is_unix ? rest.n : span_find_char(rest, '/'));
+    while (rest.n > 0 && rest.p[rest.n - 1] == '/')
+        rest.n--;
+    if (host.n == 0 || host.n >= sizeof(ret->host) || rest.n >= sizeof(ret->prefix)) {
+        (void)err_set(reterr, -EINVAL, "\"%.*s\" is no address", SPAN_ARG(text));
+        err_hint(reterr, "for example http://127.0.0.1:8401");
+        return -EINVAL;
+    }
+    (void)span_copy(host, ret->host, sizeof(ret->host));
+    (void)span_copy(rest, ret->prefix, sizeof(ret->prefix));
+    return 0;
+}
+
+/* --- connecting --- */
+
+static int connect_to(const struct sockaddr *at, socklen_t len, int *ret_fd)
+{
+    const struct timeval patience = {.tv_sec = ASK_PATIENCE_S};
+    int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0)
+        return -errno;
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    if (connect(fd, at, len) < 0) {
+        int r = -errno;
+        close(fd);
+        return r == -EINPROGRESS ? -ETIMEDOUT : r;
+    }
+    *ret_fd = fd;
+    return 0;
+}
+
+/* A name is looked up; the first of its addresses that answers is taken. */
+static int connect_name(const char *host, int *ret_fd)
+{
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *found = NULL;
+    char name[ASK_HOST_MAX];
+    (void)span_copy(span_cstr(host), name, sizeof(name));
+    char *colon = strrchr(name, ':');
+    const char *port = colon ? colon + 1 : "80";
+    int r = -EHOSTUNREACH;
+    if (colon)
+        *colon = '\0';
+    if (getaddrinfo(name, port, &hints, &found) != 0)
+        return -EHOSTUNREACH;
+    for (const struct addrinfo *i = found; i && r < 0; i = i->ai_next)
+        r = connect_to(i->ai_addr, i->ai_addrlen, ret_fd);
+    freeaddrinfo(found);
+    return r;
+}
+
+static int connect_place(const struct ask_place *at, int *ret_fd)
+{
+    struct addr literal;
+    if (addr_parse(span_cstr(at->host), &literal, NULL) == 0)
+        return connect_to((const struct sockaddr *)(const void *)&literal.ss, literal.len, ret_fd);
+    return connect_name(at->host, ret_fd);
+}
+
+/* --- the exchange --- */
+
+static int send_all(int fd, struct span s)
+{
+    while (s.n > 0) {
+        ssize_t n = send(fd, s.p, s.n, MSG_NOSIGNAL);
+        if (n < 0 && errno != EINTR)
+            return errno == EAGAIN ? -ETIMEDOUT : -errno;
+        if (n > 0)
+            (void)span_take(&s, (size_t)n);
+    }
+    return 0;
+}
+
+static int request_write(const struct ask_place *at, const char *path, struct span form,
+                         struct buf *out)
+{
+    bool is_unix = strncmp(at->host, "unix:", 5) == 0;
+    int r = buf_printf(out,
+                       "POST %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
+                       "Content-Type: application/x-www-form-urlencoded\r\n"
+                       "Accept: application/json\r\nContent-Length: %zu\r\n\r\n",
+                       at->prefix, path, is_unix ? "localhost" : at->host, form.n);
+    return r ? r : buf_append(out, form);
+}
+
+/* Takes what was read; 1: the answer is whole. */
+static int take(struct message_reader *m, struct span in, bool is_end, int *ret_status,
+                struct buf *body)
+{
+    struct http1_head head;
+    struct span piece = {0};
+    for (;;) {
+        enum message_status s = is_end ? message_eof(m) : message_next(m, &in, &head, &piece);
+        if (s == MESSAGE_HEAD)
+            *ret_status = head.status;
+        else if (s == MESSAGE_END)
+            return 1;
+        else if (s == MESSAGE_MORE)
+            return 0;
+        else if (s != MESSAGE_BODY)
+            return s == MESSAGE_NO_MEMORY ? -ENOMEM : -EPROTO;
+        else {
+            int r = buf_append(body, piece);
+            if (r < 0)
+                return r;
+        }
+    }
+}
+
+static int receive(int fd, int *ret_status, struct buf *body)
+{
+    static char bytes[READ_BYTES];
+    struct message_reader m;
+    int r = 0;
+    message_init(&m, MESSAGE_RESPONSES);
+    while (r == 0) {
+        ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            r = errno == EAGAIN ? -ETIMEDOUT : -errno;
+        else
+            r = take(&m, span_of(bytes, (size_t)n), n == 0, ret_status, body);
+        if (n == 0 && r == 0)
+            r = -EPROTO; /* cut */
+    }
+    message_done(&m);
+    return r > 0 ? 0 : r;
+}
+
+static int exchange(const struct ask_place *at, struct span request, int *ret_status,
+                    struct buf *body)
+{
+    int fd = -1;
+    int r = connect_place(at, &fd);
+    if (r < 0)
+        return r;
+    r = send_all(fd, request);
+    if (r == 0)
+        r = receive(fd, ret_status, body);
+    close(fd);
+    return r;
+}
+
+int ask_post(const struct ask_place *at, const char *path, struct span form, int *ret_status,
+             struct buf *body, struct err *reterr)
+{
+    struct buf request;
+    buf_init(&request, 2 * MIB);
+    int r = request_write(at, path, form, &request);
+    if (r == 0)
+        r = exchange(at, buf_span(&request), ret_status, body);
+    buf_done(&request);
+    if (r < 0) {
+        (void)err_set(reterr, r, "no answer from %s: %s", at->host, err_str(r));
+        err_hint(reterr, "--url takes the address of the gateway's admin listener, which is "
+                         "admin.listen in its configuration");
+    }
+    return r;
+}
+
+int ask_add(struct buf *form, const char *name, struct span value)
+{
+    int r = buf_printf(form, "%s%s=", buf_len(form) ? "&" : "", name);
+    for (size_t i = 0; i < value.n && r == 0; i++) {
+        unsigned char c = (unsigned char)value.p[i];
+        bool is_plain = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
+        r = is_plain || c == '.' || c == '_' ? buf_append(form, span_of(&value.p[i], 1))
+                                             : buf_printf(form, "%%%02X", c);
+    }
+    return r;
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cli/query.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "base/timestamp.h"
+#include "cli/ask.h"
+#include "cli/flag.h"
+#include "cli/plot.h"
+#include "cli/query_show.h"
+
+enum { WIDTH_DEFAULT = 80, PLOT_HEIGHT = 17 };
+#define HOUR_S 3600.0
+
+enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_PLOT, FORMAT_JSON, FORMAT_CSV };
+
+struct query_options {
+    struct span expr;
+    struct ask_place at;
+    enum format format;
+    bool is_range, is_closed;
+    double at_s, start_s, end_s, step_s; /* NaN: not said */
+};
+
+static void help_print(void)
+{
+    (void)fputs(
+        "usage: inferometer query EXPR [--at TIME] [--start TIME --end TIME --step DURATION]\n\n"
+        "Asks a running gateway for its history, in PromQL.\n\n"
+        "  --at TIME           the moment to look at (default now)\n"
+        "  --start, --end TIME the range to look at instead (defaults: an hour ago, now)\n"
+        "  --step DURATION     distance of its samples (default: as the width has room for)\n"
+        "  --format FORMAT     table, plot, json or csv (default: a plot of ranges on a terminal,\n"
+        "                      else a table)\n"
+        "  --url URL           the gateway's admin listener (default http://127.0.0.1:8401), or\n"
+        "                      anything else with the HTTP API of Prometheus\n"
+        "  --range-semantics 2 closed ranges, as Prometheus 2 had them\n\n"
+        "TIME is seconds since the epoch, RFC 3339, now, or a distance from now like -90m.\n\n"
+        "exit status: 0 answered, 1 refused or not reached, 2 wrong flags or query\n",
+        stdout);
+}
+
+/* --- flags --- */
+
+static int read_time(struct flag *f, double *ret, struct err *reterr)
+{
+    struct span s = {0};
+    int64_t ms;
+    wall_t wall;
+    double now = (double)clock_wall().us / 1e6;
+    int r = flag_value(f, NULL, &s, reterr);
+    if (r < 0)
+        return r;
+    if (span_eq(s, SPAN("now")))
+        *ret = now;
+    else if (s.n > 1 && s.p[0] == '-' && promql_parse_duration(span_from(s, 1), &ms) == 0)
+        *ret = now - (double)ms / 1000;
+    else if (num_parse_double(s, ret) < 0 && timestamp_parse(s, &wall) == 0)
+        *ret = (double)wall.us / 1e6;
+    else if (num_parse_double(s, ret) < 0) {
+        (void)err_set(reterr, -EINVAL, "--%.*s: \"%.*s\" is no time", SPAN_ARG(f->name),
+                      SPAN_ARG(s));
+        err_hint(reterr, "seconds since the epoch, 2026-11-29T16:25:39Z, now, or -90m");
+        return -EINVAL;
+    }
+    return 0;
+}
+
+static int read_step(struct flag *f, double *ret, struct err *reterr)
+{
+    struct span s = {0};
+    int64_t ms;
+    int r = flag_value(f, NULL, &s, reterr);
+    if (r < 0)
+        return r;
+    if (promql_parse_duration(s, &ms) < 0 || ms <= 0)
+        return err_set(reterr, -EINVAL, "--step: \"%.*s\" is not a duration like 15s or 1h",
+                       SPAN_ARG(s));
+    *ret = (double)ms / 1000;
+    return 0;
+}
+
+static int read_format(struct flag *f, enum format *ret, struct err *reterr)
+{
+    static const char *const names[] = {"", "table", "plot", "json", "csv"};
+    struct span s = {0};
+    int r = flag_value(f, NULL, &s, reterr);
+    if (r < 0)
+        return r;
+    for (int i = FORMAT_TABLE; i <= FORMAT_CSV; i++) {
+        if (span_eq(s, span_cstr(names[i]))) {
+            *ret = (enum format)i;
+            return 0;
+        }
+    }
+    return err_set(reterr, -EINVAL, "--format is table, plot, json or csv");
+}
+
+static int read_flag(struct flag *f, struct query_options *o, struct err *reterr)
+{
+    struct span url = {0};
+    int64_t semantics = 0;
+    if (flag_is(f, "at"))
+        return read_time(f, &o->at_s, reterr);
+    if (flag_is(f, "start"))
+        return read_time(f, &o->start_s, reterr);
+    if (flag_is(f, "end"))
+        return read_time(f, &o->end_s, reterr);
+    if (flag_is(f, "step"))
+        return read_step(f, &o->step_s, reterr);
+    if (flag_is(f, "format"))
+        return read_format(f, &o->format, reterr);
+    if (flag_is(f, "url")) {
+        int r = flag_value(f, NULL, &url, reterr);
+        return r < 0 ? r : ask_place_parse(url, &o->at, reterr);
+    }
+    if (flag_is(f, "range-semantics")) {
+        int r = flag_i64(f, 2, 3, &semantics, reterr);
+        o->is_closed = semantics == 2;
+        return r;
+    }
+    return err_set(reterr, -EINVAL, "there is no flag \"--%.*s\"", SPAN_ARG(f->name));
+}
+
+static int terminal_width(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return WIDTH_DEFAULT;
+}
+
+/* What of a range was not said. */
+static int fill_range(struct query_options *o, struct err *reterr)
+{
+    o->is_range = !isnan(o->start_s) || !isnan(o->end_s) || !isnan(o->step_s);
+    if (!o->is_range && o->format != FORMAT_PLOT)
+        return 0;
+    o->is_range = true;
+    if (!isnan(o->at_s))
+        return err_set(reterr, -EINVAL,
+                       "--at is for one moment, --start, --end and --step and a "
+                       "plot are for a range");
+    if (isnan(o->end_s))
+        o->end_s = (double)clock_wall().us / 1e6;
+    if (isnan(o->start_s))
+        o->start_s = o->end_s - HOUR_S;
+    if (o->end_s < o->start_s)
+        return err_set(reterr, -EINVAL, "--end is before --start");
+    if (isnan(o->step_s))
+        o->step_s = fmax(1, ceil((o->end_s - o->start_s) / terminal_width()));
+    return 0;
+}
+
+/* 1: go on; 0: help was asked for. */
+static int options_parse(int argc, char **argv, struct query_options *o, struct err *reterr)
+{
+    struct flag f;
+    struct span word;
+    int r;
+    *o = (struct query_options){
+        .at_s = (double)NAN, .start_s = (double)NAN, .end_s = (double)NAN, .step_s = (double)NAN};
+    r = ask_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
+    flag_init(&f, argc, argv);
+    while (r == 0) {
+        if (flag_word(&f, &word)) {
+            if (o->expr.p)
+                return err_set(reterr, -EINVAL, "more than one query; put quotes around it");
+            o->expr = word;
+            continue;
+        }
+        int next = flag_next(&f, reterr);
+        if (next <= 0) {
+            r = next;
+            break;
+        }
+        if (flag_is(&f, "help"))
+            return 0;
+        r = read_flag(&f, o, reterr);
+    }
+    if (r < 0)
+        return r;
+    if (!o->expr.p) {
+        (void)err_set(reterr, -EINVAL, "no query");
+        err_hint(reterr, "for example: inferometer query 'sum(rate(llm_requests_total[5m]))'");
+        return -EINVAL;
+    }
+    r = fill_range(o, reterr);
+    return r < 0 ? r : 1;
+}
+
+/* --- asking --- */
+
+static int add_seconds(struct buf *form, const char *name, double s)
+{
+    char text[32];
+    int n = snprintf(text, sizeof(text), "%.3f", s);
+    return ask_add(form, name, span_of(text, (size_t)n));
+}
+
+static int form_write(const struct query_options *o, struct buf *form)
+{
+    int r = ask_add(form, "query", o->expr);
+    if (r == 0 && o->is_closed)
+        r = ask_add(form, "range_semantics", SPAN("2"));
+    if (r == 0 && o->is_range)
+        r = add_seconds(form, "start", o->start_s);
+    if (r == 0 && o->is_range)
+        r = add_seconds(form, "end", o->end_s);
+    if (r == 0 && o->is_range)
+        r = add_seconds(form, "step", o->step_s);
+    if (r == 0 && !o->is_range && !isnan(o->at_s))
+        r = add_seconds(form, "time", o->at_s);
+    return r;
+}
+
+static bool is_utf8(void)
+{
+    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *value = getenv(names[i]);
+        if (value && value[0])
+            return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "utf-8");
+    }
+    return false;
+}
+
+static int show(const struct query_options *o, const struct query_data *d, struct span answer,
+                struct buf *out)
+{
+    bool is_terminal = isatty(STDOUT_FILENO);
+    const struct plot_options plot = {.width = terminal_width(),
+                                      .height = PLOT_HEIGHT,
+                                      .has_color = is_terminal && !getenv("NO_COLOR"),
+                                      .has_utf8 = is_utf8(),
+                                      .start = o->start_s,
+                                      .end = o->end_s,
+                                      .step = o->step_s};
+    enum format f = o->format;
+    if (f == FORMAT_AUTO)
+        f = o->is_range && is_terminal ? FORMAT_PLOT : FORMAT_TABLE;
+    switch (f) {
+    case FORMAT_JSON: {
+        int r = buf_append(out, answer);
+        return r ? r : buf_append(out, SPAN("\n"));
+    }
+    case FORMAT_CSV:
+        return query_show_csv(d, out);
+    case FORMAT_PLOT:
+        return plot_print(d->series, d->n_series, &plot, out);
+    default:
+        return query_show_table(d, out);
+    }
+}
+
+static int complain(const struct err *e)
+{
+    (void)fprintf(stderr, "inferometer query: %s\n", e->text);
+    if (e->hint[0])
+        (void)fprintf(stderr, "hint: %s\n", e->hint);
+    return 1;
+}
+
+/* The exit status. */
+static int answer_take(const struct query_options *o, struct span answer, int status)
+{
+    struct arena a;
+    struct query_data d;
+    struct buf out;
+    struct err err = {0};
+    arena_init(&a, NULL);
+    buf_init(&out, 2 * ASK_ANSWER_MAX);
+    int r = query_data_read(answer, &a, &d);
+    if (r < 0)
+        (void)err_set(&err, r, "%s answered with status %d and no result: %s", o->at.host, status,
+                      r == -EPROTO ? "is it an admin listener?" : err_str(r));
+    else if (d.error.p)
+        r = err_set(&err, -EPROTO, "%.*s", SPAN_ARG(d.error));
+    else if ((r = show(o, &d, answer, &out)) < 0)
+        (void)err_set(&err, r, "the answer cannot be shown: %s", err_str(r));
+    if (r == 0) {
+        (void)fwrite(buf_span(&out).p, 1, buf_len(&out), stdout);
+        for (size_t i = 0; i < d.n_notes; i++)
+            (void)fprintf(stderr, "note: %.*s\n", SPAN_ARG(d.notes[i]));
+    }
+    buf_done(&out);
+    arena_done(&a);
+    return r < 0 ? complain(&err) : 0;
+}
+
+static int ask(const struct query_options *o)
+{
+    struct buf form, answer;
+    struct err err = {0};
+    int status = 0;
+    buf_init(&form, MIB);
+    buf_init(&answer, ASK_ANSWER_MAX);
+    int r = form_write(o, &form);
+    if (r < 0)
+        (void)err_set(&err, r, "the query cannot be sent: %s", err_str(r));
+    else
+        r = ask_post(&o->at, o->is_range ? "/api/v1/query_range" : "/api/v1/query", buf_span(&form),
+                     &status, &answer, &err);
+    int exit_status = r < 0 ? complain(&err) : answer_take(o, buf_span(&answer), status);
+    buf_done(&form);
+    buf_done(&answer);
+    return exit_status;
+}
+
+/* What is wrong is told before anybody is asked, with its place. */
+static int check(const struct query_options *o)
+{
+    struct promql_expr *e = NULL;
+    struct promql_error error;
+    struct buf out;
+    if (promql_parse(o->expr, &e, &error) == 0) {
+        (void)promql_free_expr(e);
+        return 0;
+    }
+    buf_init(&out, MIB);
+    if (promql_error_print(&error, &out) == 0 && buf_append(&out, SPAN("\n")) == 0 &&
+        query_show_place(o->expr, &error, &out) == 0)
+        (void)fprintf(stderr, "inferometer query: %.*s", SPAN_ARG(buf_span(&out)));
+    buf_done(&out);
+    return 2;
+}
+
+int query_main(int argc, char **argv)
+{
+    struct query_options o;
+    struct err err = {0};
+    int r = options_parse(argc, argv, &o, &err);
+    if (r < 0)
+        return flag_complain("query", &err);
+    if (r == 0) {
+        help_print();
+        return 0;
+    }
+    r = check(&o);
+    return r ? r : ask(&o);
+}
