@@ -51,7 +51,7 @@ static int check_times(struct eval *e, const struct node *root, struct grid *g)
                          "instant Vector",
                          root->type == PROMQL_MATRIX ? "range vector"
                                                      : promql_type_name(root->type));
-    if ((o->end_ms - o->start_ms) / o->step_ms >= PROMQL_STEPS_MAX)
+    if ((o->end_ms - o->start_ms) / o->step_ms > PROMQL_STEPS_MAX)
         return eval_fail(e, -E2BIG, NULL,
                          "exceeded maximum resolution of 11,000 points per timeseries. Try "
                          "decreasing the query resolution (?step=XX)");

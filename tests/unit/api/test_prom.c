@@ -17,6 +17,7 @@
 #include "api/queries.h"
 #include "harness.h"
 #include "io/listener.h"
+#include "memfail.h"
 #include "series/memory.h"
 
 struct rig {
@@ -341,6 +342,61 @@ static void test_metadata_and_version(void **state)
     assert_true(has(ask(r, "HEAD", "/api/v1/labels", ""), "\r\nContent-Type: application/json"));
 }
 
+/* As many points as Prometheus gives: both ends of 11,000 steps. */
+static void test_most_points(void **state)
+{
+    struct span answer =
+        ask(*state, "GET", "/api/v1/query_range?query=1&start=0&end=11000&step=1", "");
+    assert_true(span_starts_with(answer, SPAN("HTTP/1.1 200 ")));
+    assert_true(has(answer, ",[11000,\"1\"]]}]}}"));
+}
+
+static int attempt(void *ctx)
+{
+    const struct query_request *r = ctx;
+    const struct api_sources sources = {.reader_open = reader_open,
+                                        .reader_close = reader_close,
+                                        .targets = targets,
+                                        .arg = slow_rig};
+    struct buf body;
+    int status = 0;
+    buf_init(&body, QUERIES_ANSWER_MAX);
+    queries_run_here(&sources, r, &body, &status);
+    bool is_error =
+        span_starts_with(buf_span(&body), SPAN("{\"status\":\"error\"")) || buf_len(&body) == 0;
+    bool is_whole = buf_len(&body) > 0 && buf_span(&body).p[buf_len(&body) - 1] == '}';
+    assert_true(status == 200 ? is_whole && !is_error : status == 500 && is_error);
+    buf_done(&body);
+    assert_int_equal(atomic_load(&slow_rig->n_open), 0);
+    return status == 200 ? 0 : -ENOMEM;
+}
+
+static void test_failing_allocations(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*call)(struct prom_call *c);
+        const char *path, *query;
+    } rows[] = {
+        {prom_query_instant, "", "query=sum+by(job)(up)&time=60&stats=all"},
+        {prom_query_range, "", "query=hist&start=0&end=120&step=30"},
+        {prom_labels_names, "", "match[]=up&match[]=hist"},
+        {prom_labels_values, "/api/v1/label/U__odd_2e_name/values", "start=1"},
+        {prom_labels_series, "", "match[]=up&limit=1"},
+        {prom_query_format, "", "query=up"},
+        {prom_query_exemplars, "", "query=up"},
+        {prom_info_metadata, "", "limit=2"},
+        {prom_info_targets, "", ""},
+        {prom_info_build, "", ""},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct query_request r = {.handle = rows[i].call,
+                                  .path = span_cstr(rows[i].path),
+                                  .query = span_cstr(rows[i].query)};
+        assert_true(memfail_each(attempt, &r) >= 1);
+    }
+}
+
 static void test_forms(void **state)
 {
     struct rig *r = *state;
@@ -484,6 +540,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_calls),
         TEST(test_metadata_and_version),
+        TEST(test_most_points),
+        TEST(test_failing_allocations),
         TEST(test_forms),
         TEST(test_a_form_has_a_limit),
         TEST(test_without_a_store),
