@@ -4,11 +4,14 @@
  *
  * Role:      the only door to SQLite. Schemas belong to those who store; here is how a file of
  *            such a schema is opened and how statements are run.
- * Settings:  WAL, synchronous=NORMAL for the writer, busy_timeout, mmap off, foreign keys off;
- *            readers are read-only connections with query_only.
+ * Settings:  WAL, synchronous=NORMAL for the writer, busy_timeout, mmap off, foreign keys off,
+ *            incremental vacuum in files made here; readers are read-only connections with
+ *            query_only.
+ * Memory:    SQLite's too comes from base/mem.h, and at most 1 MiB of pages a connection.
  * Errors:    negative errno: -ENOSPC (disk or quota full), -EROFS, -EIO, -EBUSY (locked beyond the
  *            timeout), -EBADMSG (damaged), -ENOMEM, -EPROTO (a schema newer than this program
- *            knows), -ECANCELED (interrupted). db_error tells SQLite's words.
+ *            knows, or a database of something else), -ECANCELED (interrupted), -EINVAL (SQL that
+ *            does not compile). db_error tells SQLite's words.
  * Threading: a connection belongs to one thread at a time; db_interrupt from any.
  */
 #ifndef DB_DB_H
@@ -36,9 +39,13 @@ struct db {
 
 enum db_mode { DB_WRITE, DB_READ };
 
+/* Once, before anything else of SQLite's is called; db_open does it. */
+void db_init(void);
+
 /*
- * Opens or creates path, migrates it in one transaction. DB_READ: must exist, nothing is changed,
- * -EPROTO when its version is another. A file that is damaged or no database: -EBADMSG, untouched.
+ * Opens or creates path, migrates it in one transaction. DB_READ: must exist (-ENOENT), nothing is
+ * changed, -EPROTO when its version is another. A file that is damaged or no database: -EBADMSG,
+ * untouched.
  */
 int db_open(const char *path, const struct db_schema *schema, enum db_mode mode, struct db **ret,
             struct err *reterr) WARN_UNUSED;
@@ -62,7 +69,7 @@ const char *db_error(const struct db *d);
 int db_exec(struct db *d, const char *sql) WARN_UNUSED;
 int db_begin(struct db *d) WARN_UNUSED; /* immediate */
 int db_commit(struct db *d) WARN_UNUSED;
-void db_rollback(struct db *d);
+void db_rollback(struct db *d); /* also where SQLite did it already, or nothing was begun */
 /* One integer of one row; -ENOENT: no row. */
 int db_query_i64(struct db *d, const char *sql, int64_t *ret) WARN_UNUSED;
 
@@ -78,6 +85,8 @@ int db_bind_blob(sqlite3_stmt *s, int i, struct span blob) WARN_UNUSED; /* borro
 int db_checkpoint(struct db *d, int64_t *ret_wal_bytes) WARN_UNUSED;
 /* Bytes on disk of the file with its WAL. */
 int64_t db_size(const char *path);
+/* Gives up to n_pages free pages back to the file system; 1 while more are left, else 0. */
+int db_shrink(struct db *d, int n_pages) WARN_UNUSED;
 
 /* Ends what a statement of this connection does, with -ECANCELED. Any thread. */
 void db_interrupt(struct db *d);
