@@ -50,7 +50,7 @@ static bool is_same_side(const struct fhist_side *a, const struct fhist_side *b)
 static bool is_same_layout(const struct fhist *a, const struct fhist *b)
 {
     return a->schema == b->schema && a->n_custom == b->n_custom &&
-           column_bits(a->zero_threshold) == column_bits(b->zero_threshold) &&
+           tscolumn_bits(a->zero_threshold) == tscolumn_bits(b->zero_threshold) &&
            (a->n_custom == 0 || memcmp(a->custom, b->custom, a->n_custom * sizeof(double)) == 0) &&
            is_same_side(&a->positive, &b->positive) && is_same_side(&a->negative, &b->negative);
 }
@@ -58,14 +58,14 @@ static bool is_same_layout(const struct fhist *a, const struct fhist *b)
 static bool is_whole_side(const struct fhist_side *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        if (!column_is_whole(s->at[i].count))
+        if (!tscolumn_is_whole(s->at[i].count))
             return false;
     return true;
 }
 
 static bool is_whole(const struct fhist *h)
 {
-    return column_is_whole(h->zero_count) && column_is_whole(h->count) &&
+    return tscolumn_is_whole(h->zero_count) && tscolumn_is_whole(h->count) &&
            is_whole_side(&h->positive) && is_whole_side(&h->negative);
 }
 
@@ -160,10 +160,10 @@ static int copy_layout(const struct fhist *h, struct fhist *next)
 static uint8_t *put_layout(uint8_t *at, const struct fhist *h)
 {
     at = varint_put_signed(at, h->schema);
-    at = column_put_xor(at, column_bits(h->zero_threshold));
+    at = tscolumn_put_xor(at, tscolumn_bits(h->zero_threshold));
     at = varint_put(at, h->n_custom);
     for (size_t i = 0; i < h->n_custom; i++)
-        at = column_put_xor(at, column_bits(h->custom[i]));
+        at = tscolumn_put_xor(at, tscolumn_bits(h->custom[i]));
     at = put_side_layout(at, &h->positive);
     return put_side_layout(at, &h->negative);
 }
@@ -196,7 +196,8 @@ static uint8_t *put_xor_side(uint8_t *at, const struct fhist_side *now,
                              const struct fhist_side *before)
 {
     for (size_t i = 0; i < now->n; i++)
-        at = column_put_xor(at, column_bits(now->at[i].count) ^ column_bits(before->at[i].count));
+        at = tscolumn_put_xor(at,
+                              tscolumn_bits(now->at[i].count) ^ tscolumn_bits(before->at[i].count));
     return at;
 }
 
@@ -217,10 +218,10 @@ static uint8_t *put_counts(struct histrec *r, uint8_t *at, const struct fhist *h
         at = varint_put_signed(at, whole_diff(h->zero_count, before->zero_count));
         at = varint_put_signed(at, whole_diff(h->count, before->count));
     } else {
-        at = column_put_xor(at, column_bits(h->zero_count) ^ column_bits(before->zero_count));
-        at = column_put_xor(at, column_bits(h->count) ^ column_bits(before->count));
+        at = tscolumn_put_xor(at, tscolumn_bits(h->zero_count) ^ tscolumn_bits(before->zero_count));
+        at = tscolumn_put_xor(at, tscolumn_bits(h->count) ^ tscolumn_bits(before->count));
     }
-    at = column_put(&r->sum, at, h->sum);
+    at = tscolumn_put(&r->sum, at, h->sum);
     uint8_t *(*put_side)(uint8_t *, const struct fhist_side *, const struct fhist_side *) =
         is_diff ? put_whole_side : put_xor_side;
     at = put_side(at, &h->positive, &before->positive);
@@ -236,7 +237,7 @@ int histrec_put(struct histrec *r, struct bytes *out, const struct fhist *h)
     size_t n_buckets = h->positive.n + h->negative.n;
     struct fhist next;
     /* All that can fail comes first. */
-    uint8_t *flags = bytes_room(out, 1 + COLUMN_MAX_BYTES +
+    uint8_t *flags = bytes_room(out, 1 + TSCOLUMN_MAX_BYTES +
                                          VARINT_MAX_BYTES * (8 + 2 * n_buckets + h->n_custom));
     if (!flags || (has_layout && copy_layout(h, &next) < 0))
         return -ENOMEM;
@@ -285,9 +286,9 @@ static int get_custom(struct varint_in *in, struct fhist *h)
     if (custom_alloc(h, (size_t)n, &custom) < 0)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
-        if (!column_get_xor(in, &bits))
+        if (!tscolumn_get_xor(in, &bits))
             return -EBADMSG;
-        custom[i] = column_of_bits(bits);
+        custom[i] = tscolumn_of_bits(bits);
     }
     return 0;
 }
@@ -298,10 +299,10 @@ static int get_layout(struct histrec *r, struct varint_in *in)
     int64_t schema;
     uint64_t bits;
     int x = -EBADMSG;
-    if (varint_get_signed(in, &schema) && column_get_xor(in, &bits) &&
+    if (varint_get_signed(in, &schema) && tscolumn_get_xor(in, &bits) &&
         ((schema >= FHIST_SCHEMA_MIN && schema <= FHIST_SCHEMA_MAX) || schema == FHIST_CUSTOM)) {
         next.schema = (int32_t)schema;
-        next.zero_threshold = column_of_bits(bits);
+        next.zero_threshold = tscolumn_of_bits(bits);
         if ((x = get_custom(in, &next)) == 0 && (x = get_side_layout(in, &next.positive)) == 0)
             x = get_side_layout(in, &next.negative);
     }
@@ -317,7 +318,7 @@ static int get_layout(struct histrec *r, struct varint_in *in)
 static bool add_whole(double *count, int64_t diff)
 {
     int64_t sum;
-    if (__builtin_add_overflow((int64_t)*count, diff, &sum) || !column_is_whole((double)sum))
+    if (__builtin_add_overflow((int64_t)*count, diff, &sum) || !tscolumn_is_whole((double)sum))
         return false;
     *count = (double)sum;
     return true;
@@ -344,9 +345,9 @@ static int get_whole_side(struct varint_in *in, struct fhist_side *s)
 static bool get_xored(struct varint_in *in, double *count)
 {
     uint64_t x;
-    if (!column_get_xor(in, &x))
+    if (!tscolumn_get_xor(in, &x))
         return false;
-    *count = column_of_bits(column_bits(*count) ^ x);
+    *count = tscolumn_of_bits(tscolumn_bits(*count) ^ x);
     return true;
 }
 
@@ -368,7 +369,7 @@ static int get_counts(struct histrec *r, struct varint_in *in, bool is_diff)
     } else if (!get_xored(in, &r->h.zero_count) || !get_xored(in, &r->h.count)) {
         return -EBADMSG;
     }
-    if (column_get(&r->sum, in, &r->h.sum) != 0)
+    if (tscolumn_get(&r->sum, in, &r->h.sum) != 0)
         return -EBADMSG;
     int (*get_side)(struct varint_in *, struct fhist_side *) =
         is_diff ? get_whole_side : get_xor_side;

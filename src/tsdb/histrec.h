@@ -11,12 +11,12 @@
 #define TSDB_HISTREC_H
 
 #include "series/fhist.h"
-#include "tsdb/column.h"
+#include "tsdb/tscolumn.h"
 
 /* The histogram before. Zeroed: none. */
 struct histrec {
     struct fhist h; /* arrays are owned, hint and sum of no meaning while writing */
-    struct column sum;
+    struct tscolumn sum;
     bool is_whole; /* all counts are whole numbers */
     bool has_layout;
 };

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsdb/chunk.c - a chunk while it is written.
+ * tsdb/tschunk.c - a chunk while it is written.
  *
  * Written out: n, t_first (signed), t_last - t_first, the number of columns, the sizes of all
  * streams, then the streams: times first. The first time stands in the head only; each later one is
  * the difference of its distance to the distance before, so that a steady interval is zeros.
  */
-#include "tsdb/chunk.h"
+#include "tsdb/tschunk.h"
 
-int chunk_init(struct chunk *c, uint32_t n_columns)
+int tschunk_init(struct tschunk *c, uint32_t n_columns)
 {
-    *c = (struct chunk){.n_columns = n_columns};
+    *c = (struct tschunk){.n_columns = n_columns};
     c->columns = mem_zalloc(n_columns, sizeof(c->columns[0]));
     return c->columns ? 0 : -ENOMEM;
 }
 
-void chunk_done(struct chunk *c)
+void tschunk_done(struct tschunk *c)
 {
     for (uint32_t i = 0; c->columns && i < c->n_columns; i++)
         bytes_done(&c->columns[i].out);
@@ -24,10 +24,10 @@ void chunk_done(struct chunk *c)
     if (c->hist)
         histrec_done(c->hist);
     mem_free(c->hist);
-    *c = (struct chunk){0};
+    *c = (struct tschunk){0};
 }
 
-size_t chunk_bytes(const struct chunk *c)
+size_t tschunk_bytes(const struct tschunk *c)
 {
     size_t n = c->t.n;
     for (uint32_t i = 0; c->columns && i < c->n_columns; i++)
@@ -36,7 +36,7 @@ size_t chunk_bytes(const struct chunk *c)
 }
 
 /* Checks t and makes room for it and for one value in each column. */
-static int prepare(struct chunk *c, int64_t t_ms, size_t n_value_bytes)
+static int prepare(struct tschunk *c, int64_t t_ms, size_t n_value_bytes)
 {
     int64_t unused;
     if (c->n > 0 && (t_ms <= c->t_last || __builtin_sub_overflow(t_ms, c->t_first, &unused)))
@@ -49,7 +49,7 @@ static int prepare(struct chunk *c, int64_t t_ms, size_t n_value_bytes)
     return 0;
 }
 
-static void append_time(struct chunk *c, int64_t t_ms)
+static void append_time(struct tschunk *c, int64_t t_ms)
 {
     if (c->n == 0) {
         c->t_first = t_ms;
@@ -65,15 +65,15 @@ static void append_time(struct chunk *c, int64_t t_ms)
     c->n++;
 }
 
-static void append_value(struct chunk_column *column, double v)
+static void append_value(struct tschunk_column *column, double v)
 {
     uint8_t *at = column->out.p + column->out.n;
-    bytes_end(&column->out, column_put(&column->state, at, v));
+    bytes_end(&column->out, tscolumn_put(&column->state, at, v));
 }
 
-int chunk_append(struct chunk *c, int64_t t_ms, double v)
+int tschunk_append(struct tschunk *c, int64_t t_ms, double v)
 {
-    int r = prepare(c, t_ms, COLUMN_MAX_BYTES);
+    int r = prepare(c, t_ms, TSCOLUMN_MAX_BYTES);
     if (r < 0)
         return r;
     append_time(c, t_ms);
@@ -81,9 +81,9 @@ int chunk_append(struct chunk *c, int64_t t_ms, double v)
     return 0;
 }
 
-int chunk_append_summary(struct chunk *c, int64_t t_ms, const double *values)
+int tschunk_append_summary(struct tschunk *c, int64_t t_ms, const double *values)
 {
-    int r = prepare(c, t_ms, COLUMN_MAX_BYTES);
+    int r = prepare(c, t_ms, TSCOLUMN_MAX_BYTES);
     if (r < 0)
         return r;
     append_time(c, t_ms);
@@ -92,7 +92,7 @@ int chunk_append_summary(struct chunk *c, int64_t t_ms, const double *values)
     return 0;
 }
 
-int chunk_append_hist(struct chunk *c, int64_t t_ms, const struct fhist *h)
+int tschunk_append_hist(struct tschunk *c, int64_t t_ms, const struct fhist *h)
 {
     int r = prepare(c, t_ms, 1);
     if (r < 0)
@@ -101,7 +101,7 @@ int chunk_append_hist(struct chunk *c, int64_t t_ms, const struct fhist *h)
         return -ENOMEM;
     struct bytes *out = &c->columns[0].out;
     uint32_t n_before = out->n;
-    bytes_end(out, column_put_other(out->p + out->n));
+    bytes_end(out, tscolumn_put_other(out->p + out->n));
     if ((r = histrec_put(c->hist, out, h)) < 0) {
         out->n = n_before;
         return r;
@@ -110,9 +110,9 @@ int chunk_append_hist(struct chunk *c, int64_t t_ms, const struct fhist *h)
     return 0;
 }
 
-int chunk_write(const struct chunk *c, struct bytes *out)
+int tschunk_write(const struct tschunk *c, struct bytes *out)
 {
-    uint8_t *at = bytes_room(out, VARINT_MAX_BYTES * (5 + c->n_columns) + chunk_bytes(c));
+    uint8_t *at = bytes_room(out, VARINT_MAX_BYTES * (5 + c->n_columns) + tschunk_bytes(c));
     if (!at)
         return -ENOMEM;
     at = varint_put(at, c->n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsdb/column.c - one value in, one value out.
+ * tsdb/tscolumn.c - one value in, one value out.
  *
  * A value begins with a varint u. Even: the difference to the mantissa before, zigzag, in u >> 1.
  * Odd: (u >> 1) & 3 says what comes, u >> 3 is its argument:
@@ -11,7 +11,7 @@
  * Decoding divides the mantissa by a power of ten, which IEEE 754 rounds in one way only, so that
  * what was checked while writing comes out when reading.
  */
-#include "tsdb/column.h"
+#include "tsdb/tscolumn.h"
 
 #include <math.h>
 
@@ -31,7 +31,7 @@ static inline bool to_mantissa(double v, unsigned scale, int64_t *ret)
     int64_t m = llrint(scaled);
     double back = scale == 0 ? (double)m : (double)m / powers[scale];
     *ret = m;
-    return column_bits(back) == column_bits(v);
+    return tscolumn_bits(back) == tscolumn_bits(v);
 }
 
 static uint8_t *put_op(uint8_t *at, unsigned op, unsigned arg)
@@ -76,14 +76,14 @@ static bool get_bytes(struct varint_in *in, unsigned arg, uint64_t *ret)
     return true;
 }
 
-uint8_t *column_put_xor(uint8_t *at, uint64_t x)
+uint8_t *tscolumn_put_xor(uint8_t *at, uint64_t x)
 {
     unsigned n;
     *at++ = (uint8_t)shorten(x, &x, &n);
     return put_bytes(at, x, n);
 }
 
-bool column_get_xor(struct varint_in *in, uint64_t *ret)
+bool tscolumn_get_xor(struct varint_in *in, uint64_t *ret)
 {
     if (in->p == in->end)
         return false;
@@ -91,7 +91,7 @@ bool column_get_xor(struct varint_in *in, uint64_t *ret)
     return get_bytes(in, arg, ret);
 }
 
-static uint8_t *put_raw(struct column *c, uint8_t *at, uint64_t bits)
+static uint8_t *put_raw(struct tscolumn *c, uint8_t *at, uint64_t bits)
 {
     uint64_t x;
     unsigned n, arg = shorten(bits ^ c->bits, &x, &n);
@@ -102,7 +102,7 @@ static uint8_t *put_raw(struct column *c, uint8_t *at, uint64_t bits)
 }
 
 /* Trying all scales costs more than the XOR: after some misses only now and then. */
-static bool find_scale(struct column *c, double v, unsigned *ret_scale, int64_t *ret_m)
+static bool find_scale(struct tscolumn *c, double v, unsigned *ret_scale, int64_t *ret_m)
 {
     enum { MISSES_BEFORE_REST = 4, REST = 16 };
     if (c->n_misses > MISSES_BEFORE_REST && c->n_misses % REST != 0) {
@@ -119,11 +119,11 @@ static bool find_scale(struct column *c, double v, unsigned *ret_scale, int64_t 
     return false;
 }
 
-uint8_t *column_put(struct column *c, uint8_t *at, double v)
+uint8_t *tscolumn_put(struct tscolumn *c, uint8_t *at, double v)
 {
     int64_t m;
     unsigned scale;
-    uint64_t bits = column_bits(v);
+    uint64_t bits = tscolumn_bits(v);
     if (c->has_mantissa && to_mantissa(v, c->scale, &m)) {
         at = varint_put(at, varint_zigzag(m - c->mantissa) << 1);
         c->mantissa = m;
@@ -141,23 +141,23 @@ uint8_t *column_put(struct column *c, uint8_t *at, double v)
     return varint_put_signed(put_op(at, OP_SCALE, scale), m);
 }
 
-uint8_t *column_put_other(uint8_t *at)
+uint8_t *tscolumn_put_other(uint8_t *at)
 {
     return put_op(at, OP_OTHER, 0);
 }
 
-static inline int take_mantissa(struct column *c, int64_t m, double *ret)
+static inline int take_mantissa(struct tscolumn *c, int64_t m, double *ret)
 {
     if (UNLIKELY(m >= INT64_C(1) << 53 || m <= -(INT64_C(1) << 53)))
         return -EBADMSG;
     double v = c->scale == 0 ? (double)m : (double)m / powers[c->scale];
     c->mantissa = m;
-    c->bits = column_bits(v);
+    c->bits = tscolumn_bits(v);
     *ret = v;
     return 0;
 }
 
-static int get_scale(struct column *c, struct varint_in *in, uint64_t scale, double *ret)
+static int get_scale(struct tscolumn *c, struct varint_in *in, uint64_t scale, double *ret)
 {
     int64_t m;
     if (scale >= N_SCALES || !varint_get_signed(in, &m))
@@ -167,7 +167,7 @@ static int get_scale(struct column *c, struct varint_in *in, uint64_t scale, dou
     return take_mantissa(c, m, ret);
 }
 
-static int get_op(struct column *c, struct varint_in *in, uint64_t u, double *ret)
+static int get_op(struct tscolumn *c, struct varint_in *in, uint64_t u, double *ret)
 {
     uint64_t arg = u >> 3, x;
     switch ((u >> 1) & 3) {
@@ -176,19 +176,19 @@ static int get_op(struct column *c, struct varint_in *in, uint64_t u, double *re
             return -EBADMSG;
         c->bits ^= x;
         c->has_mantissa = false;
-        *ret = column_of_bits(c->bits);
+        *ret = tscolumn_of_bits(c->bits);
         return 0;
     case OP_SCALE:
         return get_scale(c, in, arg, ret);
     case OP_STALE:
-        *ret = column_of_bits(SERIES_STALE_BITS);
+        *ret = tscolumn_of_bits(SERIES_STALE_BITS);
         return arg == 0 ? 0 : -EBADMSG;
     default:
         return arg == 0 ? 1 : -EBADMSG;
     }
 }
 
-int column_get(struct column *c, struct varint_in *in, double *ret)
+int tscolumn_get(struct tscolumn *c, struct varint_in *in, double *ret)
 {
     uint64_t u;
     if (UNLIKELY(!varint_get(in, &u)))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tsdb/chunk_walk.c - a chunk's bytes back into samples. Any bytes are decoded or refused.
+ * tsdb/tschunk_walk.c - a chunk's bytes back into samples. Any bytes are decoded or refused.
  */
-#include "tsdb/chunk.h"
+#include "tsdb/tschunk.h"
 
 static bool take_stream(struct varint_in *in, uint64_t n, struct varint_in *ret)
 {
@@ -13,15 +13,15 @@ static bool take_stream(struct varint_in *in, uint64_t n, struct varint_in *ret)
     return true;
 }
 
-int chunk_walk_begin(struct chunk_walk *w, struct span bytes)
+int tschunk_walk_begin(struct tschunk_walk *w, struct span bytes)
 {
     struct varint_in in = varint_in(bytes);
-    uint64_t n_columns, range, sizes[1 + CHUNK_SUMMARY];
+    uint64_t n_columns, range, sizes[1 + TSCHUNK_SUMMARY];
     memset(w, 0, sizeof(*w));
     if (!varint_get(&in, &w->n) || !varint_get_signed(&in, &w->t_first) ||
         !varint_get(&in, &range) || !varint_get(&in, &n_columns))
         return -EBADMSG;
-    if ((n_columns != CHUNK_PLAIN && n_columns != CHUNK_SUMMARY) ||
+    if ((n_columns != TSCHUNK_PLAIN && n_columns != TSCHUNK_SUMMARY) ||
         __builtin_add_overflow(w->t_first, range, &w->t_last))
         return -EBADMSG;
     for (uint64_t i = 0; i <= n_columns; i++)
@@ -41,12 +41,12 @@ int chunk_walk_begin(struct chunk_walk *w, struct span bytes)
     return 0;
 }
 
-void chunk_walk_end(struct chunk_walk *w)
+void tschunk_walk_end(struct tschunk_walk *w)
 {
     histrec_done(&w->_hist);
 }
 
-static int next_time(struct chunk_walk *w)
+static int next_time(struct tschunk_walk *w)
 {
     int64_t diff;
     if (w->n_left == w->n)
@@ -61,7 +61,7 @@ static int next_time(struct chunk_walk *w)
     return 0;
 }
 
-static int next_hist(struct chunk_walk *w)
+static int next_hist(struct tschunk_walk *w)
 {
     int r = histrec_get(&w->_hist, &w->_columns[0]);
     if (r < 0)
@@ -71,7 +71,7 @@ static int next_hist(struct chunk_walk *w)
     return 0;
 }
 
-int chunk_walk_next(struct chunk_walk *w)
+int tschunk_walk_next(struct tschunk_walk *w)
 {
     if (w->n_left == 0)
         return 0;
@@ -81,51 +81,51 @@ int chunk_walk_next(struct chunk_walk *w)
     w->n_left--;
     w->hist = NULL;
     for (uint32_t i = 0; i < w->n_columns; i++) {
-        r = column_get(&w->_states[i], &w->_columns[i], &w->values[i]);
+        r = tscolumn_get(&w->_states[i], &w->_columns[i], &w->values[i]);
         if (UNLIKELY(r == 1))
-            r = w->n_columns == CHUNK_PLAIN ? next_hist(w) : -EBADMSG;
+            r = w->n_columns == TSCHUNK_PLAIN ? next_hist(w) : -EBADMSG;
         if (UNLIKELY(r < 0))
             return r;
     }
     return 1;
 }
 
-static double aspect_of(const struct chunk_walk *w, enum series_aspect aspect)
+static double aspect_of(const struct tschunk_walk *w, enum series_aspect aspect)
 {
     static const int columns[] = {
-        [SERIES_LAST] = CHUNK_LAST, [SERIES_MIN] = CHUNK_MIN,     [SERIES_MAX] = CHUNK_MAX,
-        [SERIES_SUM] = CHUNK_SUM,   [SERIES_COUNT] = CHUNK_COUNT, [SERIES_MEAN] = CHUNK_SUM,
+        [SERIES_LAST] = TSCHUNK_LAST, [SERIES_MIN] = TSCHUNK_MIN,     [SERIES_MAX] = TSCHUNK_MAX,
+        [SERIES_SUM] = TSCHUNK_SUM,   [SERIES_COUNT] = TSCHUNK_COUNT, [SERIES_MEAN] = TSCHUNK_SUM,
     };
-    double last = w->values[CHUNK_LAST];
+    double last = w->values[TSCHUNK_LAST];
     if (series_is_stale(last))
         return last;
-    if (w->n_columns == CHUNK_PLAIN)
+    if (w->n_columns == TSCHUNK_PLAIN)
         return aspect == SERIES_COUNT ? 1.0 : last;
     double v = w->values[columns[aspect]];
-    return aspect == SERIES_MEAN ? v / w->values[CHUNK_COUNT] : v;
+    return aspect == SERIES_MEAN ? v / w->values[TSCHUNK_COUNT] : v;
 }
 
-static int add_hist(const struct chunk_walk *w, struct samples *out)
+static int add_hist(const struct tschunk_walk *w, struct samples *out)
 {
     struct fhist *copy;
     int r = fhist_copy(&out->arena, w->hist, &copy);
     return r < 0 ? r : samples_add_hist(out, w->t, copy);
 }
 
-int chunk_read(struct span bytes, int64_t from_ms, int64_t to_ms, enum series_aspect aspect,
-               struct samples *out)
+int tschunk_read(struct span bytes, int64_t from_ms, int64_t to_ms, enum series_aspect aspect,
+                 struct samples *out)
 {
-    struct chunk_walk w;
-    int r = chunk_walk_begin(&w, bytes);
+    struct tschunk_walk w;
+    int r = tschunk_walk_begin(&w, bytes);
     if (r < 0 || w.t_last < from_ms || w.t_first > to_ms)
         return r;
-    while ((r = chunk_walk_next(&w)) == 1 && w.t <= to_ms) {
+    while ((r = tschunk_walk_next(&w)) == 1 && w.t <= to_ms) {
         if (w.t < from_ms)
             continue;
         r = w.hist ? add_hist(&w, out) : samples_add(out, w.t, aspect_of(&w, aspect));
         if (r < 0)
             break;
     }
-    chunk_walk_end(&w);
+    tschunk_walk_end(&w);
     return r < 0 ? r : 0;
 }
