@@ -32,8 +32,10 @@
 #define HELP_BAD                                                                                   \
     "Requests refused for what they are, by cause: no valid HTTP/1.1 (400), a head over its "      \
     "limits (431), a head or body that came too slowly (408)."
-#define HELP_UNOBSERVED "Exchanges passed on but not measured to their end, by reason."
-#define HELP_DROPS      "Data lost or folded into a coarser series, by cause."
+#define HELP_UNOBSERVED   "Exchanges passed on but not measured to their end, by reason."
+#define HELP_DAYS_REMOVED "Days of request rows removed, by cause."
+#define HELP_STORE_ERRORS "Times that the store's database refused, by cause."
+#define HELP_DROPS        "Data lost or folded into a coarser series, by cause."
 
 const struct stat_desc stat_table[STAT_COUNT_] = {
     GAUGE(STAT_CONNS_CLIENT_OPEN, "connections_open", "side=\"client\"", HELP_CONNS),
@@ -114,7 +116,35 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
     COUNTER(STAT_DROP_SERIES_CAP, "drops_total", "cause=\"series_cap\"", HELP_DROPS),
     COUNTER(STAT_DROP_NO_MEMORY, "drops_total", "cause=\"no_memory\"", HELP_DROPS),
     COUNTER(STAT_DROP_LOG_LINES, "drops_total", "cause=\"log_lines\"", HELP_DROPS),
+    COUNTER(STAT_DROP_STORE_QUEUE, "drops_total", "cause=\"store_queue\"", HELP_DROPS),
+    COUNTER(STAT_DROP_STORE_WRITE, "drops_total", "cause=\"store_write\"", HELP_DROPS),
+    COUNTER(STAT_DROP_STORE_SAMPLES, "drops_total", "cause=\"store_samples\"", HELP_DROPS),
     COUNTER(STAT_LOG_REOPENS, "log_reopens_total", "", "Times the request log was reopened."),
+    COUNTER(STAT_STORE_ROWS, "store_rows_total", "", "Request rows committed to the store."),
+    COUNTER(STAT_STORE_ROWS_SPILLED, "store_rows_spilled_total", "",
+            "Request rows that went into the spill file because the database refused them."),
+    GAUGE(STAT_STORE_ROWS_QUEUED, "store_rows_queued", "",
+          "Request rows that are made and wait for the store's writer."),
+    GAUGE(STAT_STORE_SPILL_BYTES, "store_spill_bytes", "",
+          "Bytes of request rows that wait in the spill file."),
+    GAUGE(STAT_STORE_DISK_BYTES, "store_rows_disk_bytes", "",
+          "Bytes on disk of request rows, looked at once a minute."),
+    COUNTER(STAT_STORE_DAYS_EXPIRED, "store_days_removed_total", "cause=\"age\"",
+            HELP_DAYS_REMOVED),
+    COUNTER(STAT_STORE_DAYS_OVER_BUDGET, "store_days_removed_total", "cause=\"disk_budget\"",
+            HELP_DAYS_REMOVED),
+    COUNTER(STAT_STORE_COMMITS, "store_commits_total", "", "Commits of request rows."),
+    COUNTER(STAT_STORE_COMMIT_MS, "store_commit_milliseconds_total", "",
+            "Time spent in commits of request rows."),
+    COUNTER(STAT_STORE_ERRORS_FULL, "store_errors_total", "cause=\"disk_full\"", HELP_STORE_ERRORS),
+    COUNTER(STAT_STORE_ERRORS_READ_ONLY, "store_errors_total", "cause=\"read_only\"",
+            HELP_STORE_ERRORS),
+    COUNTER(STAT_STORE_ERRORS_BUSY, "store_errors_total", "cause=\"locked\"", HELP_STORE_ERRORS),
+    COUNTER(STAT_STORE_ERRORS_OTHER, "store_errors_total", "cause=\"other\"", HELP_STORE_ERRORS),
+    COUNTER(STAT_STORE_DAMAGED, "store_damaged_total", "",
+            "Damaged files of the store, or parts of them, that were set aside or passed over."),
+    COUNTER(STAT_STORE_SAMPLES, "store_samples_total", "",
+            "Samples of time series taken into the store."),
     COUNTER(STAT_CONFIG_RELOADS, "config_reloads_total", "",
             "Configuration reloads that took effect."),
     COUNTER(STAT_CONFIG_RELOAD_FAILURES, "config_reload_failures_total", "",

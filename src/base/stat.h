@@ -65,14 +65,32 @@ enum stat_id {
     STAT_STREAMS_WITH_USAGE, /* coverage: of those, with usage from the engine */
     STAT_RECORDS_MADE,
     STAT_RECORDS_LOGGED,
-    STAT_RECORDS_QUEUED,  /* gauge: made and not yet written */
-    STAT_DROP_LOG_QUEUE,  /* records lost: queue full */
-    STAT_DROP_LOG_WRITE,  /* records lost: write failed (disk full) */
-    STAT_DROP_LABEL_CAP,  /* label values folded into "other" */
-    STAT_DROP_SERIES_CAP, /* series folded into "other" */
-    STAT_DROP_NO_MEMORY,  /* samples lost: no memory for a series */
-    STAT_DROP_LOG_LINES,  /* operator log lines */
+    STAT_RECORDS_QUEUED,     /* gauge: made and not yet written */
+    STAT_DROP_LOG_QUEUE,     /* records lost: queue full */
+    STAT_DROP_LOG_WRITE,     /* records lost: write failed (disk full) */
+    STAT_DROP_LABEL_CAP,     /* label values folded into "other" */
+    STAT_DROP_SERIES_CAP,    /* series folded into "other" */
+    STAT_DROP_NO_MEMORY,     /* samples lost: no memory for a series */
+    STAT_DROP_LOG_LINES,     /* operator log lines */
+    STAT_DROP_STORE_QUEUE,   /* records lost: the store's queue full */
+    STAT_DROP_STORE_WRITE,   /* records lost: neither database nor spill file takes them */
+    STAT_DROP_STORE_SAMPLES, /* samples of time series lost */
     STAT_LOG_REOPENS,
+    STAT_STORE_ROWS,         /* committed */
+    STAT_STORE_ROWS_SPILLED, /* put into the spill file */
+    STAT_STORE_ROWS_QUEUED,  /* gauge */
+    STAT_STORE_SPILL_BYTES,  /* gauge */
+    STAT_STORE_DISK_BYTES,   /* gauge: days of rows */
+    STAT_STORE_DAYS_EXPIRED,
+    STAT_STORE_DAYS_OVER_BUDGET,
+    STAT_STORE_COMMITS,
+    STAT_STORE_COMMIT_MS, /* spent in commits */
+    STAT_STORE_ERRORS_FULL,
+    STAT_STORE_ERRORS_READ_ONLY,
+    STAT_STORE_ERRORS_BUSY,
+    STAT_STORE_ERRORS_OTHER,
+    STAT_STORE_DAMAGED, /* files or parts of them */
+    STAT_STORE_SAMPLES, /* of time series, stored */
     STAT_CONFIG_RELOADS,
     STAT_CONFIG_RELOAD_FAILURES,
     STAT_SCRAPES,

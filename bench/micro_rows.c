@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench/micro_rows.c - request rows: what storing one costs, what it takes on disk, and how long
+ * the questions of lists and look-ups take among many.
+ *
+ *   build/release/bench_micro_rows DIR [MILLIONS [plain]]
+ *
+ * DIR is made and filled; MILLIONS of rows (5) of five hours of one day. With "plain" also the
+ * alternative that docs/adr/0013 speaks of: one SQL row with a column per field, and two indexes.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/num.h"
+#include "base/rng.h"
+#include "store/day.h"
+#include "store/rows.h"
+
+enum { N_SAMPLES = 8192, ROWS_PER_COMMIT = 2000, HOURS = 5, N_REPEATS = 11 };
+
+static const int64_t day_us = INT64_C(20787) * 86400 * US_PER_S; /* 2026-11-30 */
+static struct record samples[N_SAMPLES];
+static char timelines[64][600];
+
+static void fill_stream(struct rng *g, struct record *r)
+{
+    r->is_stream = true;
+    r->ttft_ns = (int64_t)rng_lognormal(g, 0.35e9, 0.8);
+    r->ttfa_ns = r->ttft_ns;
+    r->upstream_ttft_ns = r->ttft_ns - 400000;
+    r->ttfe_ns = r->ttft_ns - 90000;
+    r->completion_tokens = (int64_t)rng_lognormal(g, 300, 0.9) + 1;
+    r->n_output_events = (uint32_t)r->completion_tokens;
+    r->n_content_events = r->n_output_events;
+    r->n_events = r->n_output_events + 3;
+    r->n_arrivals = r->n_output_events - (uint32_t)rng_below(g, r->n_output_events / 8 + 1);
+    r->n_coalesced = r->n_output_events - r->n_arrivals;
+    r->output_kinds = OUTPUT_TEXT;
+    r->timing.tpot_status = TPOT_OK;
+    r->timing.tpot_ns = (int64_t)rng_lognormal(g, 22e6, 0.3);
+    r->timing.gap_p50_ns = r->timing.tpot_ns - 1000000;
+    r->timing.gap_p95_ns = r->timing.tpot_ns * 2;
+    r->timing.gap_max_ns = (int64_t)rng_lognormal(g, 120e6, 0.7);
+    r->timing.jitter_ns = r->timing.gap_p95_ns - r->timing.gap_p50_ns;
+    r->timing.tokens_per_event = 1.0;
+    r->stage_ns[STAGE_FIRST_EVENT] = 90000;
+    r->stage_ns[STAGE_FIRST_TOKEN] = 90000;
+    r->stage_ns[STAGE_TAIL] = 1200000;
+    r->stage_ns[STAGE_ANSWER] = r->timing.tpot_ns * r->completion_tokens;
+    r->e2e_ns = r->ttft_ns + r->stage_ns[STAGE_ANSWER];
+    if (rng_below(g, 50) == 0)
+        r->timeline = span_of(timelines[rng_below(g, 64)], 200 + rng_below(g, 400));
+}
+
+static void fill_sample(struct rng *g, struct record *r)
+{
+    static const char *const labels[] = {"team\0search\0tier\0gold", "team\0chat\0tier\0silver",
+                                         "team\0batch\0tier\0bronze"};
+    uint64_t model = rng_below(g, 8);
+    record_init(r);
+    if (rng_below(g, 2) == 0)
+        rng_hex(g, r->trace_id, 32);
+    r->endpoint = "chat_completions";
+    r->dialect = "openai-chat";
+    (void)span_copy(SPAN("POST"), r->method, sizeof(r->method));
+    snprintf(r->upstream, sizeof(r->upstream), "vllm-%u", (unsigned)rng_below(g, 4));
+    snprintf(r->key_id, sizeof(r->key_id), "%08x", (unsigned)rng_below(g, 60) * 2654435761u);
+    snprintf(r->tenant, sizeof(r->tenant), "tenant-%u", (unsigned)rng_below(g, 50));
+    snprintf(r->model_requested, sizeof(r->model_requested), "meta-llama/Llama-3.%u-70B-Instruct",
+             (unsigned)model);
+    memcpy(r->model_upstream, r->model_requested, sizeof(r->model_upstream));
+    memcpy(r->model_response, r->model_requested, sizeof(r->model_response));
+    r->labels = span_of(labels[model % 3], 22 + (model % 3 > 0));
+    r->status = r->upstream_status = 200;
+    r->n_attempts = 1;
+    r->stamp_source = STAMP_KERNEL;
+    r->usage_source = USAGE_SOURCE_ENGINE;
+    r->prompt_tokens = r->raw_prompt_tokens = (int64_t)rng_lognormal(g, 900, 1.2);
+    r->cached_tokens = r->raw_cached_tokens = r->prompt_tokens / 256 * 128;
+    r->request_bytes = (uint64_t)r->prompt_tokens * 4 + 300;
+    r->stage_ns[STAGE_RECEIVE] = (int64_t)rng_lognormal(g, 40e3, 0.6);
+    r->stage_ns[STAGE_ROUTE] = (int64_t)rng_lognormal(g, 30e3, 0.4);
+    r->stage_ns[STAGE_SEND] = (int64_t)rng_lognormal(g, 25e3, 0.4);
+    r->stage_ns[STAGE_WAIT] = (int64_t)rng_lognormal(g, 0.3e9, 0.8);
+    r->queue_ns = 0;
+    r->overhead_request_ns = r->stage_ns[STAGE_ROUTE] + r->stage_ns[STAGE_SEND];
+    r->client_blocked_ns = 0;
+    r->ttfb_ns = r->stage_ns[STAGE_WAIT] + 50000;
+    (void)memcpy(r->finish_reason, "stop", 5);
+    if (rng_below(g, 4) > 0) {
+        fill_stream(g, r);
+    } else {
+        r->completion_tokens = (int64_t)rng_lognormal(g, 200, 1.0) + 1;
+        r->e2e_ns = (int64_t)rng_lognormal(g, 4e9, 0.8);
+    }
+    r->raw_completion_tokens = r->completion_tokens;
+    r->response_bytes = (uint64_t)r->completion_tokens * 210;
+    r->total_ns = r->e2e_ns + r->stage_ns[STAGE_RECEIVE];
+    r->max_tokens = 1024;
+    if (rng_below(g, 100) == 0) {
+        r->outcome = OUTCOME_HTTP_ERROR;
+        r->status = 429;
+        (void)memcpy(r->outcome_reason, "rate_limit", 11);
+    }
+}
+
+static double cpu_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double since(mono_t start)
+{
+    return (double)mono_diff(clock_mono(), start) / 1e9;
+}
+
+static void check(int error, const char *what)
+{
+    if (error < 0) {
+        fprintf(stderr, "%s: %s\n", what, err_str(error));
+        exit(1);
+    }
+}
+
+/* Row i: a sample with an id and time of its own. */
+static void make_row(struct rng *ids, struct record *r, size_t i, size_t n)
+{
+    rng_hex(ids, r->request_id, 32);
+    int64_t end_us = day_us + (int64_t)((double)i / (double)n * HOURS * 3600e6);
+    r->started_at.us = end_us - r->total_ns / NS_PER_US;
+}
+
+static char wanted_id[33];
+
+static void append(const char *dir, size_t n)
+{
+    struct rows *rows = NULL;
+    struct rng ids;
+    struct err err;
+    wall_t noon = {day_us + INT64_C(43200) * US_PER_S};
+    double slowest = 0;
+    double row_s = 0;
+    rng_seed(&ids, 7);
+    check(rows_open(dir, NULL, &rows, &err), "rows_open");
+    mono_t start = clock_mono();
+    double cpu = cpu_s();
+    for (size_t i = 0; i < n; i++) {
+        struct record *r = &samples[i % N_SAMPLES];
+        make_row(&ids, r, i, n);
+        if (i == n / 3)
+            memcpy(wanted_id, r->request_id, sizeof(wanted_id));
+        check(rows_append(rows, r), "rows_append");
+        if ((i + 1) % ROWS_PER_COMMIT == 0 || i + 1 == n) {
+            mono_t t = clock_mono();
+            check(rows_commit(rows), "rows_commit");
+            int more;
+            while ((more = rows_maintain(rows, noon)) > 0)
+                ;
+            check(more, "rows_maintain");
+            slowest = since(t) > slowest ? since(t) : slowest;
+        }
+        if ((i + 1) % (n / 5) == 0) {
+            printf("  %9zu rows: %8.0f rows/s, %.2f us CPU a row (last fifth)\n", i + 1,
+                   (double)n / 5 / (since(start) - row_s), (cpu_s() - cpu) * 1e6 / ((double)n / 5));
+            row_s = since(start);
+            cpu = cpu_s();
+        }
+    }
+    printf("append, commit of %d, segments     %9.0f rows/s, slowest commit with its segment %.1f "
+           "ms\n",
+           ROWS_PER_COMMIT, (double)n / since(start), slowest * 1e3);
+    rows_close(rows);
+    char path[4096];
+    check(day_path(dir, day_of(day_us), ".db", path, sizeof(path)), "day_path");
+    printf("bytes a row on disk                %9.1f\n", (double)db_size(path) / (double)n);
+}
+
+static int count(void *ctx, uint64_t key, const struct record *record)
+{
+    uint64_t *last = ctx;
+    (void)record;
+    last[0]++;
+    last[1] = key;
+    return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static const struct record_field *field(const char *name)
+{
+    for (size_t i = 0; i < record_n_fields; i++) {
+        if (strcmp(record_fields[i].name, name) == 0)
+            return &record_fields[i];
+    }
+    abort();
+}
+
+static uint64_t ask(struct rows_reader *reader, const char *name, const struct rows_question *q)
+{
+    double ms[N_REPEATS];
+    uint64_t got[2];
+    for (int i = 0; i < N_REPEATS; i++) {
+        mono_t start = clock_mono();
+        memset(got, 0, sizeof(got));
+        check(rows_ask(reader, q, count, got), name);
+        ms[i] = since(start) * 1e3;
+    }
+    qsort(ms, N_REPEATS, sizeof(ms[0]), compare);
+    printf("%-46s %8.2f ms (max %.2f), %llu rows\n", name, ms[N_REPEATS / 2], ms[N_REPEATS - 1],
+           (unsigned long long)got[0]);
+    return got[1];
+}
+
+static int sum(void *ctx, size_t n_rows, const double *const *columns)
+{
+    double *total = ctx;
+    for (size_t i = 0; i < n_rows; i++)
+        total[0] += columns[0][i] > 0 ? columns[0][i] : 0;
+    total[1] += (double)n_rows;
+    return 0;
+}
+
+static void questions(const char *dir)
+{
+    struct rows_reader *reader = NULL;
+    struct err err;
+    uint64_t got[2] = {0};
+    wall_t end = {day_us + (INT64_C(3600) * HOURS) * US_PER_S};
+    wall_t hour = {end.us - INT64_C(3600) * US_PER_S};
+    const struct rows_condition model = {field("model"), ROWS_EQ,
+                                         SPAN("meta-llama/Llama-3.3-70B-Instruct"), 0};
+    const struct rows_condition outcome = {field("outcome"), ROWS_EQ, SPAN("http_error"), 0};
+    const struct rows_condition tenant = {field("tenant"), ROWS_EQ, SPAN("tenant-7"), 0};
+    const struct rows_condition nobody = {field("tenant"), ROWS_EQ, SPAN("nobody"), 0};
+    const struct rows_condition label = {field("labels"), ROWS_EQ, SPAN("team=search"), 0};
+    mono_t start = clock_mono();
+    check(rows_reader_open(dir, &reader, &err), "rows_reader_open");
+    struct rows_question q = {
+        .from = hour, .to = end, .order = field("e2e_ms"), .is_descending = true, .limit = 100};
+    check(rows_ask(reader, &q, count, got), "rows_ask");
+    printf("%-46s %8.2f ms\n", "open, and the first question", since(start) * 1e3);
+    ask(reader, "slowest 100 by e2e, last hour", &q);
+    q.order = field("ttft_ms");
+    ask(reader, "slowest 100 by ttft, last hour", &q);
+    q.from.us = day_us;
+    ask(reader, "slowest 100 by ttft, all", &q);
+    q.order = NULL;
+    uint64_t after = ask(reader, "newest 100", &q);
+    q.after = after;
+    ask(reader, "the 100 before them", &q);
+    q.after = 0;
+    q.n_conditions = 1;
+    q.conditions = &model;
+    ask(reader, "newest 100 of one of 8 models", &q);
+    q.conditions = &outcome;
+    ask(reader, "newest 100 of an outcome of 1 %", &q);
+    q.conditions = &tenant;
+    ask(reader, "newest 100 of one of 50 tenants", &q);
+    q.conditions = &label;
+    ask(reader, "newest 100 of a label", &q);
+    q.conditions = &nobody;
+    ask(reader, "of a tenant that is nowhere, all", &q);
+    start = clock_mono();
+    check(rows_find(reader, span_cstr(wanted_id), count, got), "rows_find");
+    printf("%-46s %8.2f ms\n", "by id", since(start) * 1e3);
+    start = clock_mono();
+    if (rows_find(reader, SPAN("00000000000000000000000000000000"), count, got) != -ENOENT)
+        exit(1);
+    printf("%-46s %8.2f ms\n", "an id that is not there", since(start) * 1e3);
+    const struct record_field *fields[] = {field("e2e_ms")};
+    double total[2] = {0};
+    start = clock_mono();
+    check(rows_scan(reader, hour, end, fields, 1, sum, total), "rows_scan");
+    printf("%-46s %8.2f ms, %.0f rows\n", "sum of a column, last hour", since(start) * 1e3,
+           total[1]);
+    rows_reader_close(reader);
+    struct rows *rows = NULL;
+    start = clock_mono();
+    check(rows_open(dir, NULL, &rows, &err), "rows_open");
+    check(rows_append(rows, &samples[0]), "rows_append");
+    check(rows_commit(rows), "rows_commit");
+    printf("%-46s %8.2f ms\n", "open for writing, and the first commit", since(start) * 1e3);
+    rows_close(rows);
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t millions = 5;
+    struct rng g;
+    if (argc < 2 || (argc > 2 && num_parse_u64(span_cstr(argv[2]), &millions) < 0)) {
+        fprintf(stderr, "usage: %s DIR [MILLIONS]\n", argv[0]);
+        return 2;
+    }
+    rng_seed(&g, 42);
+    for (size_t i = 0; i < ARRAY_LEN(timelines); i++) {
+        for (size_t k = 0; k < sizeof(timelines[0]); k++)
+            timelines[i][k] = (char)(k % 4 == 3 ? rng_below(&g, 60) : rng_below(&g, 256));
+    }
+    for (size_t i = 0; i < N_SAMPLES; i++)
+        fill_sample(&g, &samples[i]);
+    append(argv[1], millions * 1000000);
+    questions(argv[1]);
+    return 0;
+}
