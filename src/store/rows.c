@@ -15,19 +15,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "store/rows_private.h"
-#include "store/segment_private.h"
 
-enum { BLOCK_CAP = ROWCODE_BYTES_MAX + 2 * ROWCODE_ROW_MAX, DIR_MODE = 0750 };
+enum { DIR_MODE = 0750 };
 
 /* --- open and close --- */
-
-static struct rows_pending *free_pending(struct rows_pending *p)
-{
-    if (p)
-        buf_done(&p->bytes);
-    mem_free(p);
-    return NULL;
-}
 
 struct rows *rows_close(struct rows *r)
 {
@@ -35,13 +26,10 @@ struct rows *rows_close(struct rows *r)
         return NULL;
     for (size_t i = 0; i < ROWS_DAYS_OPEN; i++)
         day_close(r->days[i]);
-    for (size_t i = 0; i < r->n_pending; i++)
-        free_pending(r->pending[i]);
-    free_pending(r->spare);
+    blocks_done(&r->pending);
     archive_abort(r->archive);
     segment_maker_free(r->maker);
     buf_done(&r->layout);
-    mem_free(r->pending);
     mem_free(r->unchecked);
     mem_free(r->archive_dir);
     mem_free(r->dir);
@@ -70,6 +58,7 @@ int rows_configure(struct rows *r, const struct rows_config *config)
 static int init(struct rows *r, const char *dir, const struct rows_config *config)
 {
     buf_init(&r->layout, LAYOUT_BYTES_MAX);
+    blocks_init(&r->pending, ROWS_PENDING_BYTES);
     r->dir = mem_strdup(dir);
     int error = r->dir ? rows_configure(r, config) : -ENOMEM;
     if (error == 0)
@@ -166,128 +155,40 @@ int rows_day_failed(struct rows *r, struct day *d, int error)
     return error;
 }
 
-/* --- appending --- */
-
-/* A block of that day that takes one more row; NULL: none. The last two are looked at. */
-static struct rows_pending *open_block(struct rows *r, int64_t day)
-{
-    for (size_t i = r->n_pending; i > 0 && i + 2 > r->n_pending; i--) {
-        struct rows_pending *p = r->pending[i - 1];
-        if (p->day == day && !p->is_closed && p->writer.n_rows < ROWCODE_ROWS_MAX &&
-            buf_len(&p->bytes) < ROWCODE_BYTES_MAX)
-            return p;
-    }
-    return NULL;
-}
-
-static struct rows_pending *new_block(struct rows *r, int64_t day)
-{
-    if (r->n_pending == r->cap_pending) {
-        size_t cap = r->cap_pending ? 2 * r->cap_pending : 16;
-        struct rows_pending **more = mem_realloc(r->pending, cap * sizeof(struct rows_pending *));
-        if (!more)
-            return NULL;
-        r->pending = more;
-        r->cap_pending = cap;
-    }
-    struct rows_pending *p = r->spare ? r->spare : mem_alloc(sizeof(*p));
-    if (!p)
-        return NULL;
-    if (p != r->spare)
-        buf_init(&p->bytes, BLOCK_CAP);
-    r->spare = NULL;
-    buf_clear(&p->bytes);
-    rowcode_begin(&p->writer);
-    p->day = day;
-    p->is_closed = false;
-    r->pending[r->n_pending++] = p;
-    return p;
-}
+/* --- rows --- */
 
 int rows_append(struct rows *r, const struct record *record)
 {
-    int64_t end_us = fields_end_us(record->started_at.us, record->total_ns);
-    int64_t day = day_of(end_us);
-    if (r->n_pending_bytes >= ROWS_PENDING_BYTES)
-        return -ENOBUFS;
-    struct rows_pending *p = open_block(r, day);
-    if (!p)
-        p = new_block(r, day);
-    if (!p)
-        return -ENOMEM;
-    size_t n_before = buf_len(&p->bytes);
-    int error = rowcode_put(&p->writer, record, &p->bytes);
-    if (error < 0)
-        return error;
-    bool is_first = p->writer.n_rows == 1;
-    p->from_us = is_first || end_us < p->from_us ? end_us : p->from_us;
-    p->to_us = is_first || end_us > p->to_us ? end_us : p->to_us;
-    r->n_pending_bytes += buf_len(&p->bytes) - n_before;
-    r->n_pending_rows++;
-    return 0;
+    return blocks_append(&r->pending, record);
+}
+
+int rows_move(struct rows *r, struct blocks *from)
+{
+    return blocks_move(from, &r->pending);
 }
 
 size_t rows_n_pending(const struct rows *r)
 {
-    return r->n_pending_rows;
-}
-
-/* --- committing --- */
-
-/* The first n blocks are done with. */
-static void drop_blocks(struct rows *r, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        struct rows_pending *p = r->pending[i];
-        r->n_pending_rows -= p->writer.n_rows;
-        r->n_pending_bytes -= buf_len(&p->bytes);
-        free_pending(r->spare);
-        r->spare = p;
-    }
-    r->n_pending -= n;
-    memmove(r->pending, r->pending + n, r->n_pending * sizeof(struct rows_pending *));
-}
-
-/* With its checksum, and no more rows. */
-static int close_block(struct rows *r, struct rows_pending *p)
-{
-    if (p->is_closed)
-        return 0;
-    size_t n_before = buf_len(&p->bytes);
-    int error = segment_put_checksum(&p->bytes);
-    if (error < 0)
-        return error;
-    r->n_pending_bytes += buf_len(&p->bytes) - n_before;
-    p->is_closed = true;
-    return 0;
-}
-
-static struct day_block block_of(const struct rows *r, const struct rows_pending *p)
-{
-    return (struct day_block){.rows = buf_span(&p->bytes),
-                              .layout = buf_span(&r->layout),
-                              .n_rows = p->writer.n_rows,
-                              .from_us = p->from_us,
-                              .to_us = p->to_us};
+    return r->pending.n_rows;
 }
 
 /* Commits the blocks in front that are of one day. */
 static int commit_day(struct rows *r)
 {
     struct day *d;
+    struct blocks *p = &r->pending;
     size_t n = 0;
     size_t n_rows = 0;
-    int64_t number = r->pending[0]->day;
+    int64_t number = p->at[0]->day;
     int error = rows_day(r, number, &d);
     if (error < 0)
         return error;
     error = day_begin(d);
-    for (; error == 0 && n < r->n_pending && r->pending[n]->day == number; n++) {
-        error = close_block(r, r->pending[n]);
-        if (error < 0)
-            break;
-        struct day_block b = block_of(r, r->pending[n]);
-        error = day_put(d, &b);
+    for (; error == 0 && n < p->n && p->at[n]->day == number; n++) {
+        error = blocks_close(p, p->at[n]);
+        struct day_block b = blocks_view(p->at[n], buf_span(&r->layout));
+        if (error == 0)
+            error = day_put(d, &b);
         n_rows += b.n_rows;
     }
     if (error == 0)
@@ -295,7 +196,7 @@ static int commit_day(struct rows *r)
     if (error < 0)
         return rows_day_failed(r, d, error);
     r->stats.n_committed += n_rows;
-    drop_blocks(r, n);
+    blocks_drop(p, n);
     return 0;
 }
 
@@ -303,7 +204,7 @@ int rows_commit(struct rows *r)
 {
     int error = 0;
     bool was_damaged = false;
-    while (r->n_pending > 0 && error == 0) {
+    while (r->pending.n > 0 && error == 0) {
         error = commit_day(r);
         if (error == -EBADMSG && !was_damaged) {
             was_damaged = true; /* the damaged file is aside now */
@@ -318,18 +219,18 @@ int rows_take_pending(struct rows *r,
                       int (*visit)(void *ctx, int64_t day, const struct day_block *block),
                       void *ctx)
 {
+    struct blocks *p = &r->pending;
     size_t n = 0;
     int result = 0;
-    for (; n < r->n_pending && result == 0; n++) {
-        result = close_block(r, r->pending[n]);
+    while (n < p->n && result == 0) {
+        result = blocks_close(p, p->at[n]);
         if (result == 0) {
-            struct day_block b = block_of(r, r->pending[n]);
-            result = visit(ctx, r->pending[n]->day, &b);
+            struct day_block b = blocks_view(p->at[n], buf_span(&r->layout));
+            result = visit(ctx, p->at[n]->day, &b);
         }
-        if (result != 0)
-            break;
+        n += result == 0;
     }
-    drop_blocks(r, n);
+    blocks_drop(p, n);
     return result;
 }
 

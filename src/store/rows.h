@@ -42,6 +42,10 @@ int rows_configure(struct rows *r, const struct rows_config *config) WARN_UNUSED
 
 /* Takes the row into the pending tail; the record is copied. -ENOBUFS: too much is pending. */
 int rows_append(struct rows *r, const struct record *record) WARN_UNUSED;
+/* The same for rows that were encoded before; they are ours then. -ENOBUFS and -ENOMEM: they are
+ * not. */
+struct blocks;
+int rows_move(struct rows *r, struct blocks *from) WARN_UNUSED;
 /* Everything appended is durable. On an error the rows stay pending: call again. */
 int rows_commit(struct rows *r) WARN_UNUSED;
 size_t rows_n_pending(const struct rows *r);

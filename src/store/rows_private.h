@@ -9,28 +9,19 @@
 #define STORE_ROWS_PRIVATE_H
 
 #include "store/archive.h"
+#include "store/blocks.h"
 #include "store/day.h"
 #include "store/rows.h"
 #include "store/segment.h"
 
 enum { ROWS_DAYS_OPEN = 2 };
 
-/* A block under construction, or one that could not be committed. */
-struct rows_pending {
-    int64_t day, from_us, to_us;
-    bool is_closed; /* has its checksum; no more rows */
-    struct buf bytes;
-    struct rowcode_writer writer;
-};
-
 struct rows {
     char *dir, *archive_dir;
     struct rows_config config; /* archive_dir: ours */
     struct buf layout;
     struct day *days[ROWS_DAYS_OPEN]; /* the one used last is in front */
-    struct rows_pending **pending;
-    size_t n_pending, cap_pending, n_pending_bytes, n_pending_rows;
-    struct rows_pending *spare;
+    struct blocks pending;
     struct segment_maker *maker;
     struct rows_stats stats;
     char last_words[160];
