@@ -14,8 +14,8 @@
 
 #include "base/mem.h"
 #include "export/export.h"
-#include "export/expose.h"
 #include "metrics.pb-c.h"
+#include "metrics/expose.h"
 
 enum {
     NATIVE_BUCKETS_MAX = 160,

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "base/num.h"
-#include "export/expose.h"
 #include "export/format.h"
+#include "metrics/expose.h"
 
 struct flavour {
     bool is_openmetrics; /* no _total in family names, UNIT and created lines, exemplars, EOF */

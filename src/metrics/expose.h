@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export/expose.h - every series that is exposed, in one form for all formats: those of metrics/
+ * metrics/expose.h - every series that is exposed, in one form for all formats: those of metrics/
  * and the program's own counters of base/stat.h.
  *
  * Threading: any thread.
  */
-#ifndef EXPORT_EXPOSE_H
-#define EXPORT_EXPOSE_H
+#ifndef METRICS_EXPOSE_H
+#define METRICS_EXPOSE_H
 
 #include "metrics/metrics.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "export/expose.h"
+#include "metrics/expose.h"
 
 #include <string.h>
 
