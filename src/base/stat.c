@@ -134,7 +134,7 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
     COUNTER(STAT_STORE_DAYS_OVER_BUDGET, "store_days_removed_total", "cause=\"disk_budget\"",
             HELP_DAYS_REMOVED),
     COUNTER(STAT_STORE_COMMITS, "store_commits_total", "", "Commits of request rows."),
-    COUNTER(STAT_STORE_COMMIT_MS, "store_commit_milliseconds_total", "",
+    COUNTER(STAT_STORE_COMMIT_US, "store_commit_microseconds_total", "",
             "Time spent in commits of request rows."),
     COUNTER(STAT_STORE_ERRORS_FULL, "store_errors_total", "cause=\"disk_full\"", HELP_STORE_ERRORS),
     COUNTER(STAT_STORE_ERRORS_READ_ONLY, "store_errors_total", "cause=\"read_only\"",

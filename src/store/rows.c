@@ -203,11 +203,12 @@ static int commit_day(struct rows *r)
 int rows_commit(struct rows *r)
 {
     int error = 0;
-    bool was_damaged = false;
+    bool is_again = false;
     while (r->pending.n > 0 && error == 0) {
         error = commit_day(r);
-        if (error == -EBADMSG && !was_damaged) {
-            was_damaged = true; /* the damaged file is aside now */
+        /* A damaged file is aside now; and where another process wrote, its rows are counted. */
+        if ((error == -EBADMSG || error == -EEXIST) && !is_again) {
+            is_again = true;
             error = 0;
         }
     }

@@ -227,9 +227,9 @@ static int open_file(struct spill *s, const char *path, size_t n_bytes)
     if (r < 0)
         return r;
     r = read_first_page(s);
-    if (r == -EBADMSG)
-        return begin_epoch(s);
-    return r < 0 ? r : find_blocks(s);
+    if (r == 0 || r == -EBADMSG) /* blocks know their epoch as well */
+        r = find_blocks(s);
+    return r == 0 && s->n_blocks == 0 ? begin_epoch(s) : r;
 }
 
 int spill_open(const char *path, size_t n_bytes, struct spill **ret, struct err *reterr)

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store/store.c - the store as others see it; its thread is in store_thread.c.
+ */
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stat.h"
+#include "store/store_private.h"
+
+enum { DIR_MODE = 0750, FILE_MODE = 0640 };
+
+/* --- parts --- */
+
+static int take_lock(struct store *s)
+{
+    char path[DAY_PATH_MAX];
+    snprintf(path, sizeof(path), "%s/lock", s->dir);
+    if (s->lock_fd < 0)
+        s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
+    if (s->lock_fd < 0)
+        return -errno;
+    if (flock(s->lock_fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? -EBUSY : -errno;
+    return 0;
+}
+
+/* Without a spill file the store works, too. */
+static void open_spill(struct store *s)
+{
+    char path[DAY_PATH_MAX];
+    struct err err;
+    size_t n = s->config.spill_bytes ? s->config.spill_bytes : 64 * MIB;
+    snprintf(path, sizeof(path), "%s/spill", s->dir);
+    if (spill_open(path, n, &s->spill, &err) < 0)
+        LOG_ERROR("%s; %s", err.text, err.hint);
+}
+
+static int open_series(struct store *s, struct err *reterr)
+{
+    char path[DAY_PATH_MAX];
+    struct tsdb *series;
+    snprintf(path, sizeof(path), "%s/series.db", s->dir);
+    int r = tsdb_open(path, &s->config.series, &series, NULL, reterr);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&s->lock);
+    s->series = series;
+    pthread_mutex_unlock(&s->lock);
+    if (!s->config.metrics)
+        return 0;
+    r = gather_new(s->config.metrics, series, s->config.own_labels, &s->gather);
+    return r < 0 ? err_set(reterr, r, "could not set up the history of metrics: %s", err_str(r))
+                 : 0;
+}
+
+int store_open_parts(struct store *s, struct err *reterr)
+{
+    if (mkdir(s->dir, DIR_MODE) < 0 && errno != EEXIST) {
+        int r = -errno;
+        err_set(reterr, r, "could not make the data directory \"%s\": %s", s->dir, err_str(r));
+        err_hint(reterr, "the directory above it has to be there and writable");
+        return r;
+    }
+    int r = take_lock(s);
+    if (r < 0) {
+        err_set(reterr, r, "could not lock the data directory \"%s\": %s", s->dir,
+                r == -EBUSY ? "another process uses it" : err_str(r));
+        err_hint(reterr, "it has to be writable, and each process needs one of its own");
+        return r;
+    }
+    r = rows_open(s->dir, &s->config.rows, &s->rows, reterr);
+    if (r == 0)
+        r = open_series(s, reterr);
+    if (r < 0) {
+        store_close_parts(s);
+        return r;
+    }
+    open_spill(s);
+    return 0;
+}
+
+void store_close_parts(struct store *s)
+{
+    struct tsdb *series = s->series;
+    s->gather = gather_free(s->gather);
+    pthread_mutex_lock(&s->lock);
+    s->series = NULL;
+    pthread_mutex_unlock(&s->lock);
+    tsdb_close(series);
+    s->rows = rows_close(s->rows);
+    s->spill = spill_close(s->spill);
+    if (s->lock_fd >= 0)
+        close(s->lock_fd);
+    s->lock_fd = -1;
+}
+
+/* --- birth and end --- */
+
+static void free_store(struct store *s)
+{
+    store_close_parts(s);
+    blocks_done(&s->inbox);
+    arena_done(&s->labels_arena);
+    if (s->bell >= 0)
+        close(s->bell);
+    pthread_mutex_destroy(&s->lock);
+    mem_free(s->archive_dir);
+    mem_free(s->dir);
+    mem_free(s);
+}
+
+/* Periods and the like; the archive's directory is copied. */
+static int set_config(struct store *s, const struct store_config *config)
+{
+    char *archive_dir = NULL;
+    if (config->rows.archive_dir && !(archive_dir = mem_strdup(config->rows.archive_dir)))
+        return -ENOMEM;
+    pthread_mutex_lock(&s->lock);
+    mem_free(s->archive_dir);
+    s->archive_dir = archive_dir;
+    s->config.rows = config->rows;
+    s->config.rows.archive_dir = archive_dir;
+    s->config.series = config->series;
+    s->config.gather_ms = config->gather_ms > 0 ? config->gather_ms : 10000;
+    s->is_new_config = true;
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}
+
+static int init(struct store *s, const struct store_config *config)
+{
+    size_t max_waiting = config->max_waiting_bytes ? config->max_waiting_bytes : 32 * MIB;
+    pthread_mutex_init(&s->lock, NULL);
+    arena_init(&s->labels_arena, NULL);
+    blocks_init(&s->inbox, max_waiting);
+    s->lock_fd = -1;
+    s->config =
+        (struct store_config){.spill_bytes = config->spill_bytes, .metrics = config->metrics};
+    s->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (s->bell < 0)
+        return -errno;
+    s->dir = mem_strdup(config->dir);
+    if (!s->dir)
+        return -ENOMEM;
+    int r = labels_copy(&s->labels_arena, config->own_labels, &s->config.own_labels);
+    return r < 0 ? r : set_config(s, config);
+}
+
+/* Signals are the main thread's. */
+static int start_thread(struct store *s)
+{
+    sigset_t all;
+    sigset_t old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int r = -pthread_create(&s->thread, NULL, store_run, s);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    return r;
+}
+
+int store_new(const struct store_config *config, struct store **ret, struct err *reterr)
+{
+    struct store *s = mem_zalloc(1, sizeof(*s));
+    if (!s)
+        return err_set(reterr, -ENOMEM, "out of memory");
+    s->bell = -1;
+    int r = init(s, config);
+    if (r < 0)
+        err_set(reterr, r, "could not set up the store: %s", err_str(r));
+    else
+        r = store_open_parts(s, reterr);
+    if (r == -EBUSY) {
+        LOG_INFO("another process uses the data directory \"%s\", waiting for it", s->dir);
+        r = 0;
+    }
+    if (r == 0 && (r = start_thread(s)) < 0)
+        err_set(reterr, r, "could not start the store's thread: %s", err_str(r));
+    if (r < 0) {
+        free_store(s);
+        return r;
+    }
+    *ret = s;
+    return 0;
+}
+
+static void ring(struct store *s)
+{
+    uint64_t one = 1;
+    ssize_t n = write(s->bell, &one, sizeof(one));
+    (void)n; /* fails only when it rings already */
+}
+
+struct store *store_free(struct store *s)
+{
+    if (!s)
+        return NULL;
+    atomic_store_explicit(&s->must_stop, true, memory_order_release);
+    ring(s);
+    pthread_join(s->thread, NULL);
+    free_store(s);
+    return NULL;
+}
+
+/* --- for others --- */
+
+void store_push(struct store *s, const struct record *record)
+{
+    pthread_mutex_lock(&s->lock);
+    int r = blocks_append(&s->inbox, record);
+    bool is_many = r == 0 && s->inbox.n_rows % STORE_BELL_ROWS == 0;
+    s->n_lost += r < 0;
+    pthread_mutex_unlock(&s->lock);
+    if (is_many)
+        ring(s);
+    if (r == 0)
+        return;
+    bool is_refused = atomic_load_explicit(&s->is_refused, memory_order_relaxed);
+    stat_inc(r == -ENOMEM ? STAT_DROP_NO_MEMORY
+             : is_refused ? STAT_DROP_STORE_WRITE
+                          : STAT_DROP_STORE_QUEUE);
+}
+
+int store_configure(struct store *s, const struct store_config *config)
+{
+    int r = set_config(s, config);
+    if (r == 0)
+        ring(s);
+    return r;
+}
+
+int store_reader_open(struct store *s, struct reader **ret)
+{
+    pthread_mutex_lock(&s->lock);
+    int r = s->series ? tsdb_reader_open(s->series, ret) : -EBUSY;
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+void store_status(struct store *s, struct store_status *ret)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = s->status;
+    ret->n_waiting += s->inbox.n_rows;
+    ret->n_lost = s->n_lost;
+    pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store/store.h - the one thread that writes what is kept: request rows and time series.
+ *
+ * Role:      rows come from the request log's thread (or workers), are encoded at once and wait in
+ *            memory; the thread commits them, makes the program's metrics into samples, and does
+ *            what is due (segments, retention).
+ * Promise:   a pushed row survives kill -9 within 1 s, as long as database or spill file take it.
+ * Refusal:   while the database refuses (disk full, read-only, locked, failing) rows go into the
+ *            spill file, and from there into the database, in order, once it takes them again. With
+ *            that full they wait in memory, and beyond it they are lost: STAT_DROP_STORE_WRITE;
+ * where nothing refused, STAT_DROP_STORE_QUEUE. Told once, with a remedy, and counted. Directory:
+ * DIR/requests-DAY.db, DIR/series.db, DIR/spill, DIR/lock. While another process holds the lock (a
+ * restart without a gap) everything waits in memory. Shutdown:  after the log's thread has ended
+ * (it pushes), and after the last reader of series was closed: store_free drains, ends our series
+ * with stale markers, commits, closes. Threading: push, status, configure and reader_open from any
+ * thread; push never waits for the disk.
+ */
+#ifndef STORE_STORE_H
+#define STORE_STORE_H
+
+#include "metrics/metrics.h"
+#include "store/rows.h"
+#include "store/spill.h"
+#include "tsdb/tsdb.h"
+
+struct store_config {
+    const char *dir;
+    struct rows_config rows;
+    size_t spill_bytes;       /* 0: 64 MiB */
+    size_t max_waiting_bytes; /* of rows that wait for the thread; 0: 32 MiB, 100,000 of them */
+    struct tsdb_config series;
+    const struct metrics *metrics; /* NULL: none of ours; outlives the store */
+    struct labels own_labels;      /* of our own series: job, instance; copied */
+    int64_t gather_ms;             /* 0: 10 s */
+};
+
+struct store;
+int store_new(const struct store_config *config, struct store **ret,
+              struct err *reterr) WARN_UNUSED;
+struct store *store_free(struct store *s); /* NULL is allowed; returns NULL */
+
+/* Takes what it needs of the record; a row that cannot wait is lost and counted. */
+void store_push(struct store *s, const struct record *record);
+
+/* Reload: periods and budgets of rows and series, and gather_ms; the rest is as at the start. */
+int store_configure(struct store *s, const struct store_config *config) WARN_UNUSED;
+
+/* A reader of series (tsdb/tsdb.h). -EBUSY: they are not open yet. */
+int store_reader_open(struct store *s, struct reader **ret) WARN_UNUSED;
+
+/* For a status page: of the thread's last turn. */
+struct store_status {
+    bool is_open;                  /* false: another process has it */
+    bool is_failing;               /* the database refuses */
+    char why[192];                 /* what it said, "" when it does not */
+    uint64_t n_waiting, n_spilled; /* rows in memory, in the spill file */
+    uint64_t n_lost;               /* rows, since the start */
+    size_t spill_used_bytes, spill_bytes;
+    struct rows_stats rows; /* without its last_words */
+    struct tsdb_stats series;
+    uint64_t n_own_series, n_own_samples;
+    int64_t slowest_commit_ns; /* since the start */
+};
+void store_status(struct store *s, struct store_status *ret);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store/store_private.h - the store's insides: what others touch under the lock, and what is the
+ * thread's own.
+ *
+ * Threading: as said at each part.
+ */
+#ifndef STORE_STORE_PRIVATE_H
+#define STORE_STORE_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "store/blocks.h"
+#include "store/gather.h"
+#include "store/store.h"
+
+enum { STORE_BELL_ROWS = 2000 };
+
+struct store {
+    pthread_t thread;
+    int bell;
+    _Atomic bool must_stop;
+    _Atomic bool is_refused; /* rows are lost because of the disk */
+
+    pthread_mutex_t lock; /* of the following */
+    struct blocks inbox;
+    struct store_config config; /* its texts are ours */
+    char *archive_dir;
+    bool is_new_config;
+    struct store_status status;
+    uint64_t n_lost;
+
+    /* the thread's own, and until it runs the maker's; series is set under the lock */
+    char *dir;
+    struct arena labels_arena;
+    int lock_fd;
+    struct rows *rows;
+    struct spill *spill;
+    struct tsdb *series;
+    struct gather *gather;
+    mono_t next_open, next_try, next_gather, next_maintenance;
+    bool is_failing, is_series_failing, is_maintenance_failing;
+    struct rows_stats seen; /* what was counted in base/stat.h */
+    struct gather_stats seen_gather;
+    int64_t slowest_commit_ns;
+};
+
+/* Opens what is not open. 0; -EBUSY: another process holds the lock; other errors. */
+int store_open_parts(struct store *s, struct err *reterr) WARN_UNUSED;
+void store_close_parts(struct store *s);
+
+/* The thread. */
+void *store_run(void *store);
+
+#endif

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * store/store_thread.c - turns: take rows in, commit them or put them aside, gather, maintain.
+ *
+ * Order of rows: as long as blocks are in the spill file, new ones go behind them. They come out
+ * again only when the database takes them, and only then are new ones committed directly.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/stat.h"
+#include "store/store_private.h"
+
+enum {
+    TURN_MS = 250,
+    RETRY_MS = 1000,
+    REPLAY_BLOCKS = 64, /* a turn */
+    MAINTAIN_MS = 100,  /* a turn, of what is due */
+};
+
+static bool is_due(mono_t at, mono_t now)
+{
+    return !mono_is_set(at) || now.ns >= at.ns;
+}
+
+static mono_t in_ms(int64_t ms)
+{
+    return mono_add(clock_mono(), ms * NS_PER_MS);
+}
+
+/* --- refusal --- */
+
+static const char *remedy(int error)
+{
+    switch (error) {
+    case -ENOSPC:
+        return "free some space, or keep less (requests.keep, requests.max_disk)";
+    case -EROFS:
+    case -EACCES:
+        return "the data directory has to be writable";
+    case -EBUSY:
+        return "another program has the database locked; end it";
+    case -EBADMSG:
+        return "the file is damaged, see above";
+    default:
+        return "look at the disk and the system's log";
+    }
+}
+
+static enum stat_id stat_of(int error)
+{
+    switch (error) {
+    case -ENOSPC:
+        return STAT_STORE_ERRORS_FULL;
+    case -EROFS:
+    case -EACCES:
+        return STAT_STORE_ERRORS_READ_ONLY;
+    case -EBUSY:
+        return STAT_STORE_ERRORS_BUSY;
+    default:
+        return STAT_STORE_ERRORS_OTHER;
+    }
+}
+
+static void note_failure(struct store *s, int error)
+{
+    struct rows_stats rows;
+    rows_stats(s->rows, &rows);
+    stat_inc(stat_of(error));
+    s->next_try = in_ms(RETRY_MS);
+    if (!s->is_failing)
+        LOG_ERROR("could not store request rows in \"%s\": %s (%s), keeping them aside; %s", s->dir,
+                  err_str(error), rows.last_words, remedy(error));
+    s->is_failing = true;
+    pthread_mutex_lock(&s->lock);
+    (void)span_copy(span_cstr(err_str(error)), s->status.why, sizeof(s->status.why));
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void note_success(struct store *s)
+{
+    if (s->is_failing)
+        LOG_INFO("request rows in \"%s\" are stored again", s->dir);
+    s->is_failing = false;
+    atomic_store_explicit(&s->is_refused, false, memory_order_relaxed);
+}
+
+/* --- rows --- */
+
+static bool has_spilled(const struct store *s)
+{
+    struct spill_stats stats = {0};
+    if (s->spill)
+        spill_stats(s->spill, &stats);
+    return stats.n_blocks > 0;
+}
+
+static int put_aside(void *ctx, int64_t day, const struct day_block *block)
+{
+    struct store *s = ctx;
+    int r = spill_put(s->spill, day, block);
+    if (r == 0)
+        stat_add(STAT_STORE_ROWS_SPILLED, block->n_rows);
+    return r;
+}
+
+/* Pending rows go into the spill file, as far as it takes them. */
+static void spill_pending(struct store *s)
+{
+    int r = s->spill && rows_n_pending(s->rows) > 0 ? rows_take_pending(s->rows, put_aside, s) : 0;
+    if (r < 0 && r != -ENOSPC)
+        LOG_ERROR("could not write the spill file in \"%s\": %s", s->dir, err_str(r));
+    if (r < 0 || !s->spill)
+        atomic_store_explicit(&s->is_refused, true, memory_order_relaxed);
+}
+
+static void give_up_spilled(struct store *s, uint64_t n_rows)
+{
+    stat_add(STAT_DROP_STORE_WRITE, (int64_t)n_rows);
+    stat_inc(STAT_STORE_DAMAGED);
+    LOG_ERROR("the spill file in \"%s\" is damaged, %llu rows are lost", s->dir,
+              (unsigned long long)n_rows);
+    pthread_mutex_lock(&s->lock);
+    s->n_lost += n_rows;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* Some blocks of the spill file into the database. 0, or why it refuses. */
+static int replay(struct store *s)
+{
+    for (int i = 0; i < REPLAY_BLOCKS; i++) {
+        struct day_block block;
+        struct day_mark mark;
+        struct spill_stats before;
+        int64_t day;
+        spill_stats(s->spill, &before);
+        int r = spill_next(s->spill, &day, &block, &mark);
+        if (r == -EBADMSG)
+            give_up_spilled(s, before.n_rows);
+        if (r <= 0)
+            return r == -EBADMSG ? 0 : r;
+        r = rows_put_block(s->rows, day, &block, &mark);
+        if (r < 0)
+            return r;
+        spill_drop(s->spill);
+    }
+    return 0;
+}
+
+static int commit(struct store *s)
+{
+    mono_t start = clock_mono();
+    int r = rows_commit(s->rows);
+    int64_t ns = mono_diff(clock_mono(), start);
+    stat_inc(STAT_STORE_COMMITS);
+    stat_add(STAT_STORE_COMMIT_US, ns / NS_PER_US);
+    s->slowest_commit_ns = ns > s->slowest_commit_ns ? ns : s->slowest_commit_ns;
+    return r;
+}
+
+static void write_rows(struct store *s)
+{
+    int r = 0;
+    bool may_try = is_due(s->next_try, clock_mono()) || !s->is_failing;
+    if (may_try && has_spilled(s))
+        r = replay(s);
+    if (may_try && r == 0 && !has_spilled(s) && rows_n_pending(s->rows) > 0)
+        r = commit(s);
+    if (r < 0)
+        note_failure(s, r);
+    else if (may_try)
+        note_success(s);
+    if (!may_try || r < 0 || has_spilled(s))
+        spill_pending(s);
+}
+
+/* --- series --- */
+
+static void note_series(struct store *s, int error)
+{
+    if (error < 0 && !s->is_series_failing)
+        LOG_ERROR("could not store samples in \"%s\": %s, keeping them in memory; %s", s->dir,
+                  err_str(error), remedy(error));
+    else if (error == 0 && s->is_series_failing)
+        LOG_INFO("samples in \"%s\" are stored again", s->dir);
+    if (error < 0)
+        stat_inc(stat_of(error));
+    s->is_series_failing = error < 0;
+}
+
+static int64_t now_ms(void)
+{
+    return clock_wall().us / 1000;
+}
+
+static void gather(struct store *s)
+{
+    mono_t now = clock_mono();
+    if (!is_due(s->next_gather, now))
+        return;
+    int64_t interval_ns = s->config.gather_ms * NS_PER_MS;
+    bool is_late = !mono_is_set(s->next_gather) || mono_diff(now, s->next_gather) > interval_ns;
+    s->next_gather = mono_add(is_late ? now : s->next_gather, interval_ns);
+    int r = s->gather ? gather_tick(s->gather, now_ms()) : 0;
+    if (r < 0)
+        stat_inc(STAT_DROP_NO_MEMORY);
+    note_series(s, tsdb_commit(s->series));
+}
+
+/* --- turns --- */
+
+static void take_config(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool is_new = s->is_new_config;
+    s->is_new_config = false;
+    if (is_new && rows_configure(s->rows, &s->config.rows) < 0)
+        s->is_new_config = true; /* no memory now */
+    if (is_new)
+        tsdb_configure(s->series, &s->config.series);
+    pthread_mutex_unlock(&s->lock);
+    if (is_new)
+        s->next_gather = MONO_NONE;
+}
+
+static void take_rows(struct store *s)
+{
+    pthread_mutex_lock(&s->lock);
+    int r = rows_move(s->rows, &s->inbox);
+    pthread_mutex_unlock(&s->lock);
+    if (r == -ENOBUFS)
+        atomic_store_explicit(&s->is_refused, true, memory_order_relaxed);
+}
+
+static void note_maintenance(struct store *s, int error)
+{
+    if (error < 0 && !s->is_maintenance_failing)
+        LOG_ERROR("could not tidy up the store in \"%s\": %s, trying again; %s", s->dir,
+                  err_str(error), remedy(error));
+    if (error < 0) {
+        stat_inc(stat_of(error));
+        s->next_maintenance = in_ms(RETRY_MS);
+    }
+    s->is_maintenance_failing = error < 0;
+}
+
+/* What is due, for a while; whether more is. */
+static bool maintain(struct store *s)
+{
+    mono_t end = in_ms(MAINTAIN_MS);
+    int rows = 1;
+    int series = 1;
+    if (!is_due(s->next_maintenance, clock_mono()))
+        return false;
+    while ((rows == 1 || series == 1) && !is_due(end, clock_mono())) {
+        rows = rows == 1 ? rows_maintain(s->rows, clock_wall()) : rows;
+        series = series == 1 ? tsdb_maintain(s->series, now_ms()) : series;
+    }
+    note_maintenance(s, rows < 0 ? rows : series);
+    return rows == 1 || series == 1;
+}
+
+static void count_rows(struct store *s, const struct rows_stats *now)
+{
+    const struct rows_stats *seen = &s->seen;
+    stat_add(STAT_STORE_ROWS, (int64_t)(now->n_committed - seen->n_committed));
+    stat_add(STAT_STORE_DAYS_EXPIRED, (int64_t)(now->n_days_expired - seen->n_days_expired));
+    stat_add(STAT_STORE_DAYS_OVER_BUDGET,
+             (int64_t)(now->n_days_over_budget - seen->n_days_over_budget));
+    stat_add(STAT_STORE_DAMAGED, (int64_t)(now->n_days_set_aside - seen->n_days_set_aside));
+    s->seen = *now;
+}
+
+static void count_samples(struct store *s, struct store_status *status)
+{
+    struct gather_stats now = {0};
+    if (s->gather)
+        gather_stats(s->gather, &now);
+    stat_add(STAT_STORE_SAMPLES, (int64_t)(now.n_samples - s->seen_gather.n_samples));
+    stat_add(STAT_DROP_STORE_SAMPLES, (int64_t)(now.n_lost - s->seen_gather.n_lost));
+    s->seen_gather = now;
+    status->n_own_series = now.n_series;
+    status->n_own_samples = now.n_samples;
+}
+
+static void tell_status(struct store *s)
+{
+    struct store_status status = {.is_open = true,
+                                  .is_failing = s->is_failing,
+                                  .n_waiting = rows_n_pending(s->rows),
+                                  .slowest_commit_ns = s->slowest_commit_ns};
+    struct spill_stats spill = {0};
+    if (s->spill)
+        spill_stats(s->spill, &spill);
+    rows_stats(s->rows, &status.rows);
+    status.rows.last_words = NULL;
+    tsdb_stats(s->series, &status.series);
+    count_rows(s, &status.rows);
+    count_samples(s, &status);
+    status.n_spilled = spill.n_rows;
+    status.spill_used_bytes = spill.n_bytes;
+    status.spill_bytes = spill.cap_bytes;
+    stat_set(STAT_STORE_ROWS_QUEUED, (int64_t)status.n_waiting);
+    stat_set(STAT_STORE_SPILL_BYTES, (int64_t)spill.n_bytes);
+    stat_set(STAT_STORE_DISK_BYTES, status.rows.disk_bytes);
+    pthread_mutex_lock(&s->lock);
+    if (s->is_failing)
+        memcpy(status.why, s->status.why, sizeof(status.why));
+    s->status = status;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* false: nothing is open, since another process has it. */
+static bool open_if_free(struct store *s)
+{
+    struct err err;
+    if (s->rows)
+        return true;
+    if (!is_due(s->next_open, clock_mono()))
+        return false;
+    s->next_open = in_ms(RETRY_MS);
+    int r = store_open_parts(s, &err);
+    if (r < 0 && r != -EBUSY && !s->is_failing) {
+        LOG_ERROR("%s", err.text);
+        s->is_failing = true;
+    }
+    if (r == 0)
+        LOG_INFO("the data directory \"%s\" is ours now", s->dir);
+    return r == 0;
+}
+
+/* Whether the next turn should come at once. */
+static bool turn(struct store *s)
+{
+    if (!open_if_free(s))
+        return false;
+    take_config(s);
+    take_rows(s);
+    write_rows(s);
+    gather(s);
+    bool is_more = maintain(s);
+    tell_status(s);
+    return is_more || (has_spilled(s) && !s->is_failing);
+}
+
+static void finish(struct store *s)
+{
+    size_t n_left = s->inbox.n_rows;
+    if (open_if_free(s)) {
+        take_rows(s);
+        s->next_try = MONO_NONE; /* a last try */
+        write_rows(s);
+        if (s->gather)
+            gather_end(s->gather, now_ms());
+        note_series(s, tsdb_commit(s->series));
+        tell_status(s);
+        n_left = rows_n_pending(s->rows) + s->inbox.n_rows;
+    }
+    if (n_left == 0)
+        return;
+    stat_add(STAT_DROP_STORE_WRITE, (int64_t)n_left);
+    LOG_ERROR("%zu request rows could not be stored in \"%s\" and are lost", n_left, s->dir);
+}
+
+void *store_run(void *store)
+{
+    struct store *s = store;
+    bool is_more = false;
+    while (!atomic_load_explicit(&s->must_stop, memory_order_acquire)) {
+        struct pollfd pfd = {.fd = s->bell, .events = POLLIN};
+        uint64_t count;
+        if (poll(&pfd, 1, is_more ? 0 : TURN_MS) > 0 && read(s->bell, &count, sizeof(count)) < 0)
+            LOG_WARN("could not read the bell of the store: %s", err_str(-errno));
+        is_more = turn(s);
+    }
+    finish(s);
+    return NULL;
+}
