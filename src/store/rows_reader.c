@@ -110,8 +110,10 @@ int rows_reader_day(struct rows_reader *r, int64_t day)
     int error = chunk_source_open(r->dir, day, r->room, &source);
     if (error == -ENOENT || rows_reader_is_damage(r, error))
         return 0;
-    if (error == -EPROTO) {
-        LOG_WARN("request rows in \"%s\" are of another version, answering without them", r->dir);
+    /* Of another program; or its making was broken off, which its next writer repairs. */
+    if (error == -EPROTO || error == -EROFS) {
+        LOG_WARN("request rows of a day in \"%s\" cannot be read: %s, answering without them", r->dir,
+                 error == -EPROTO ? "they are of another version" : "they are not whole yet");
         return 0;
     }
     if (error < 0)
