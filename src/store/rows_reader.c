@@ -112,7 +112,8 @@ int rows_reader_day(struct rows_reader *r, int64_t day)
         return 0;
     /* Of another program; or its making was broken off, which its next writer repairs. */
     if (error == -EPROTO || error == -EROFS) {
-        LOG_WARN("request rows of a day in \"%s\" cannot be read: %s, answering without them", r->dir,
+        LOG_INFO("request rows of a day in \"%s\" cannot be read: %s, answering without them",
+                 r->dir,
                  error == -EPROTO ? "they are of another version" : "they are not whole yet");
         return 0;
     }

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The store's thread from outside: rows pushed are on disk in time, a database that refuses costs
+ * none, limits count what they cost, and two processes do not meet.
+ */
+#include "harness.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/stat.h"
+#include "sample.h"
+#include "store/store.h"
+#include "tempdir.h"
+
+enum { N_THREADS = 3, ROWS_A_THREAD = 4000, WAIT_S = 20 };
+
+struct fixture {
+    struct tempdir dir;
+    struct store *store;
+    struct metrics *metrics;
+};
+
+static void open_store(struct fixture *f, const struct store_config *more)
+{
+    struct store_config config = *more;
+    struct err err = {0};
+    config.dir = f->dir.path;
+    if (store_new(&config, &f->store, &err) < 0)
+        fail_msg("%s", err.text);
+}
+
+static void setup(struct fixture *f)
+{
+    *f = (struct fixture){0};
+    tempdir_make(&f->dir);
+}
+
+static void teardown(struct fixture *f)
+{
+    f->store = store_free(f->store);
+    metrics_free(f->metrics);
+    tempdir_remove(&f->dir);
+    assert_int_equal(mem_live_blocks(), 0);
+}
+
+static void push(struct fixture *f, int i)
+{
+    struct record r;
+    record_init(&r);
+    snprintf(r.request_id, sizeof(r.request_id), "%032x", (unsigned)i);
+    r.started_at = clock_wall();
+    store_push(f->store, &r);
+}
+
+static int count(void *ctx, uint64_t key, const struct record *r)
+{
+    (void)key;
+    (void)r;
+    ++*(int *)ctx;
+    return 0;
+}
+
+/* Rows on disk that have this id. */
+static int has_row(const struct fixture *f, int i)
+{
+    struct rows_reader *reader = NULL;
+    char id[33];
+    int n = 0;
+    snprintf(id, sizeof(id), "%032x", (unsigned)i);
+    assert_int_equal(rows_reader_open(f->dir.path, &reader, NULL), 0);
+    int r = rows_find(reader, span_cstr(id), count, &n);
+    assert_true(r == 0 || r == -ENOENT || r == -EBUSY);
+    rows_reader_close(reader);
+    return n;
+}
+
+static int sum(void *ctx, size_t n_rows, const double *const *columns)
+{
+    (void)columns;
+    *(size_t *)ctx += n_rows;
+    return 0;
+}
+
+static size_t count_rows(const struct fixture *f)
+{
+    struct rows_reader *reader = NULL;
+    const struct record_field *fields[] = {sample_field("status")};
+    size_t n = 0;
+    assert_int_equal(rows_reader_open(f->dir.path, &reader, NULL), 0);
+    assert_int_equal(rows_scan(reader, (wall_t){0}, (wall_t){INT64_MAX}, fields, 1, sum, &n), 0);
+    rows_reader_close(reader);
+    return n;
+}
+
+static struct store_status status_of(const struct fixture *f)
+{
+    struct store_status s;
+    store_status(f->store, &s);
+    return s;
+}
+
+#define WAIT_FOR(condition)                                                                        \
+    do {                                                                                           \
+        mono_t wait_start_ = clock_mono();                                                         \
+        while (!(condition)) {                                                                     \
+            assert_true(mono_diff(clock_mono(), wait_start_) < WAIT_S * NS_PER_S);                 \
+            usleep(5000);                                                                          \
+        }                                                                                          \
+    } while (0)
+
+static void a_row_is_on_disk_within_a_second(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f);
+    open_store(&f, &(struct store_config){0});
+    for (int i = 0; i < 3; i++) {
+        mono_t start = clock_mono();
+        push(&f, i);
+        WAIT_FOR(has_row(&f, i) == 1);
+        assert_true(mono_diff(clock_mono(), start) < 2 * NS_PER_S); /* on a machine that is busy */
+    }
+    assert_int_equal(status_of(&f).rows.n_committed, 3);
+    teardown(&f);
+}
+
+static void *push_many(void *arg)
+{
+    struct fixture *f = arg;
+    for (int i = 0; i < ROWS_A_THREAD; i++)
+        push(f, i);
+    return NULL;
+}
+
+static void rows_of_many_threads_are_there_at_the_end(void **state)
+{
+    (void)state;
+    struct fixture f;
+    pthread_t threads[N_THREADS];
+    struct store_status before;
+    setup(&f);
+    open_store(&f, &(struct store_config){0});
+    for (size_t i = 0; i < N_THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, push_many, &f), 0);
+    store_status(f.store, &before);
+    for (size_t i = 0; i < N_THREADS; i++)
+        pthread_join(threads[i], NULL);
+    f.store = store_free(f.store);
+    assert_int_equal(count_rows(&f), N_THREADS * ROWS_A_THREAD);
+    teardown(&f);
+}
+
+/* Somebody else writes in the day's file and does not end. */
+static struct db *lock_day(const struct fixture *f)
+{
+    struct db *d = NULL;
+    char path[DAY_PATH_MAX];
+    assert_int_equal(day_path(f->dir.path, day_of(clock_wall().us), ".db", path, sizeof(path)), 0);
+    assert_int_equal(db_open(path, &day_schema, DB_WRITE, &d, NULL), 0);
+    assert_int_equal(db_begin(d), 0);
+    return d;
+}
+
+static void while_the_database_refuses_rows_wait_in_the_spill_file(void **state)
+{
+    (void)state;
+    struct fixture f;
+    int64_t n_errors = stat_sum(STAT_STORE_ERRORS_BUSY);
+    setup(&f);
+    open_store(&f, &(struct store_config){0});
+    push(&f, 0);
+    WAIT_FOR(status_of(&f).rows.n_committed == 1);
+    struct db *d = lock_day(&f);
+    for (int i = 1; i < 50; i++)
+        push(&f, i);
+    WAIT_FOR(status_of(&f).n_spilled > 0);
+    assert_true(status_of(&f).is_failing && status_of(&f).why[0] != '\0');
+    f.store = store_free(f.store); /* and the program ends meanwhile */
+    db_rollback(d);
+    db_close(d);
+    assert_int_equal(count_rows(&f), 1);
+    open_store(&f, &(struct store_config){0});
+    WAIT_FOR(status_of(&f).n_spilled == 0 && status_of(&f).rows.n_committed == 49);
+    assert_int_equal(count_rows(&f), 50);
+    assert_false(status_of(&f).is_failing);
+    assert_true(stat_sum(STAT_STORE_ERRORS_BUSY) > n_errors);
+    for (int i = 0; i < 50; i += 7)
+        assert_int_equal(has_row(&f, i), 1);
+    teardown(&f);
+}
+
+/* Nothing takes the rows: what does not fit is lost, counted, and the store goes on afterwards. */
+static void what_finds_no_place_is_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f);
+    int64_t n_before = stat_sum(STAT_DROP_STORE_QUEUE) + stat_sum(STAT_DROP_STORE_WRITE);
+    char path[128];
+    snprintf(path, sizeof(path), "%s/lock", f.dir.path);
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(flock(fd, LOCK_EX), 0); /* as another process would hold it */
+    open_store(&f, &(struct store_config){.max_waiting_bytes = 10000});
+    for (int i = 0; i < 2000; i++)
+        push(&f, i);
+    uint64_t n_lost = status_of(&f).n_lost;
+    assert_false(status_of(&f).is_open);
+    assert_true(n_lost > 1000 && n_lost < 2000);
+    assert_int_equal(stat_sum(STAT_DROP_STORE_QUEUE) + stat_sum(STAT_DROP_STORE_WRITE),
+                     n_before + (int64_t)n_lost);
+    close(fd);
+    WAIT_FOR(status_of(&f).rows.n_committed == 2000 - n_lost);
+    assert_true(status_of(&f).is_open);
+    assert_int_equal(count_rows(&f), 2000 - n_lost);
+    teardown(&f);
+}
+
+static void series_are_gathered_and_read(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct reader *reader = NULL;
+    setup(&f);
+    assert_int_equal(metrics_new(NULL, &f.metrics), 0);
+    open_store(&f, &(struct store_config){.metrics = f.metrics, .gather_ms = 20});
+    WAIT_FOR(status_of(&f).n_own_samples > 1000);
+    assert_int_equal(store_reader_open(f.store, &reader), 0);
+    tsdb_reader_close(reader);
+    assert_true(status_of(&f).series.n_series >= status_of(&f).n_own_series);
+    struct store_config slower = {.gather_ms = 3600000};
+    assert_int_equal(store_configure(f.store, &slower), 0);
+    teardown(&f);
+}
+
+static void a_directory_that_cannot_be_made_is_told(void **state)
+{
+    (void)state;
+    struct store *s = NULL;
+    struct err err = {0};
+    assert_int_equal(store_new(&(struct store_config){.dir = "/proc/nowhere/store"}, &s, &err),
+                     -ENOENT);
+    assert_non_null(strstr(err.text, "/proc/nowhere/store"));
+    assert_true(err.hint[0] != '\0');
+    assert_int_equal(mem_live_blocks(), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_row_is_on_disk_within_a_second),
+        cmocka_unit_test(rows_of_many_threads_are_there_at_the_end),
+        cmocka_unit_test(while_the_database_refuses_rows_wait_in_the_spill_file),
+        cmocka_unit_test(what_finds_no_place_is_counted),
+        cmocka_unit_test(series_are_gathered_and_read),
+        cmocka_unit_test(a_directory_that_cannot_be_made_is_told),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
