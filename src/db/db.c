@@ -28,7 +28,7 @@ enum { BUSY_TIMEOUT_MS = 2000 };
 #define SETTINGS_WRITE                                                                             \
     "PRAGMA journal_mode=WAL;"                                                                     \
     "PRAGMA synchronous=NORMAL;"                                                                   \
-    "PRAGMA journal_size_limit=16777216;"
+    "PRAGMA journal_size_limit=4194304;"
 #define SETTINGS_READ "PRAGMA query_only=ON;"
 
 static int explain_damage(const char *path, const struct db_schema *schema, struct err *reterr)

@@ -20,11 +20,18 @@ enum { PATH_CAP = 4096 + 64, N_NAMES = 100 };
 
 static const char *const parts[] = {"-wal", "-shm", ""}; /* in this order */
 
+/* path with suffix, both cut at the end of name. */
+static void join(char name[PATH_CAP + 8], const char *path, const char *suffix)
+{
+    size_t n = span_copy(span_cstr(path), name, PATH_CAP);
+    span_copy(span_cstr(suffix), name + n, 8);
+}
+
 static bool is_there(const char *path, const char *suffix)
 {
     char name[PATH_CAP + 8];
     struct stat st;
-    snprintf(name, sizeof(name), "%s%s", path, suffix);
+    join(name, path, suffix);
     return lstat(name, &st) == 0;
 }
 
@@ -74,8 +81,8 @@ int db_set_aside(const char *path, char *ret_aside, size_t cap)
         return -ENOENT;
     int r = find_name(path, aside, sizeof(aside));
     for (size_t i = 0; r == 0 && i < ARRAY_LEN(parts); i++) {
-        snprintf(from, sizeof(from), "%s%s", path, parts[i]);
-        snprintf(to, sizeof(to), "%s%s", aside, parts[i]);
+        join(from, path, parts[i]);
+        join(to, aside, parts[i]);
         if (is_there(path, parts[i]))
             r = move(from, to);
     }

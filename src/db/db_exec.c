@@ -64,8 +64,8 @@ int db_commit(struct db *d)
 
 void db_rollback(struct db *d)
 {
-    if (!sqlite3_get_autocommit(d->_handle))
-        (void)db_exec(d, "ROLLBACK"); /* SQLite did it itself where this fails */
+    if (!sqlite3_get_autocommit(d->_handle)) /* where this fails, SQLite did it itself */
+        sqlite3_exec(d->_handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
 int db_query_i64(struct db *d, const char *sql, int64_t *ret)

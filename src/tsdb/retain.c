@@ -10,8 +10,15 @@
 #include "base/log.h"
 #include "tsdb/tsdb_private.h"
 
-enum { DROP_ROWS = 500, SHRINK_PAGES = 1024 };
+enum { DROP_ROWS = 500, SHRINK_PAGES = 1024, RESERVE_PAGES = 64 };
+/* How often these are looked at. */
 #define FORGET_MS (INT64_C(3600) * 1000)
+#define BUDGET_MS (INT64_C(600) * 1000)
+
+static bool is_soon(int64_t last_ms, int64_t now_ms, int64_t every_ms)
+{
+    return last_ms != INT64_MIN && now_ms >= last_ms && now_ms - last_ms < every_ms;
+}
 
 /* The oldest slot of a tier; -ENOENT. */
 static int oldest_slot(struct tsdb *t, int tier, int64_t *ret)
@@ -102,7 +109,8 @@ int retain_budget_step(struct tsdb *t, int64_t now_ms)
 {
     int64_t slot = 0, left;
     int tier = 0;
-    if (t->config.max_disk_bytes == 0 || db_size(t->path) <= t->config.max_disk_bytes)
+    if (t->config.max_disk_bytes == 0 || db_size(t->path) <= t->config.max_disk_bytes ||
+        is_soon(t->budget_ms, now_ms, BUDGET_MS))
         return 0;
     /* First what is free already. */
     int r = db_shrink(t->disk.db, SHRINK_PAGES);
@@ -112,7 +120,8 @@ int retain_budget_step(struct tsdb *t, int64_t now_ms)
         return r;
     r = oldest_of_all(t, now_ms, &tier, &slot);
     if (r == -ENOENT) {
-        LOG_WARN("\"%s\" is over its budget with today's samples alone", t->path);
+        LOG_WARN("\"%s\" is over its budget of disk with samples of today alone", t->path);
+        t->budget_ms = now_ms;
         return 0;
     }
     return r < 0 ? r : drop_part(t, tier, slot, &t->counts.n_budget_chunks);
@@ -166,8 +175,7 @@ static bool has_dead(struct forgetting *f)
 int retain_forget_step(struct tsdb *t, int64_t now_ms)
 {
     struct forgetting f = {.t = t, .floor_ms = INT64_MAX};
-    if (t->forgotten_ms != INT64_MIN && now_ms >= t->forgotten_ms &&
-        now_ms - t->forgotten_ms < FORGET_MS)
+    if (is_soon(t->forgotten_ms, now_ms, FORGET_MS))
         return 0;
     for (int tier = 0; tier < TSDB_TIERS; tier++) {
         int64_t slot = 0;
@@ -186,12 +194,14 @@ int retain_forget_step(struct tsdb *t, int64_t now_ms)
 /* An eighth of the file may be free: tomorrow's day will want it. */
 int retain_shrink_step(struct tsdb *t)
 {
-    int64_t n_free = 0, n_pages = 0;
+    int64_t n_free = 0, n_pages = 0, left;
     int r = db_query_i64(t->disk.db, "PRAGMA freelist_count", &n_free);
     if (r == 0)
         r = db_query_i64(t->disk.db, "PRAGMA page_count", &n_pages);
-    if (r < 0 || n_free <= SHRINK_PAGES || n_free <= n_pages / 8)
+    if (r < 0 || n_free <= RESERVE_PAGES || n_free <= n_pages / 8)
         return r;
     r = db_shrink(t->disk.db, SHRINK_PAGES);
+    if (r == 0) /* the file is cut when the pages are copied into it */
+        r = db_checkpoint(t->disk.db, &left);
     return r < 0 ? r : 1;
 }

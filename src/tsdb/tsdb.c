@@ -299,7 +299,8 @@ int tsdb_open(const char *path, const struct tsdb_config *config, struct tsdb **
         pthread_mutex_init(&t->head_locks[i], NULL);
     index_init(&t->index);
     tsdb_configure(t, config);
-    t->compact_slot = t->spoiled_slot = t->scanned_ms = t->forgotten_ms = INT64_MIN;
+    t->compact_slot = t->spoiled_slot = t->scanned_ms = INT64_MIN;
+    t->forgotten_ms = t->budget_ms = INT64_MIN;
     t->lock_fd = -1;
     bool was_damaged = false;
     size_t n = span_copy(span_cstr(path), t->path, sizeof(t->path));
@@ -331,14 +332,6 @@ struct tsdb *tsdb_close(struct tsdb *t)
 
 /* --- upkeep --- */
 
-static int write_more(struct tsdb *t, int64_t now_ms)
-{
-    int r = seal_step(t, now_ms);
-    if (r == -EBADMSG)
-        r = tsdb_recover(t);
-    return r == 0 ? compact_step(t, now_ms) : r;
-}
-
 static int drop_more(struct tsdb *t, int64_t now_ms)
 {
     int r = retain_step(t, now_ms);
@@ -349,16 +342,28 @@ static int drop_more(struct tsdb *t, int64_t now_ms)
     return r == 0 ? retain_shrink_step(t) : r;
 }
 
-int tsdb_maintain(struct tsdb *t, int64_t now_ms)
+static int maintain(struct tsdb *t, int64_t now_ms)
 {
     int r = t->disk.db ? 0 : tsdb_reopen(t);
-    if (r < 0)
-        return r;
-    if ((r = write_more(t, now_ms)) > 0)
+    if (r == 0)
+        r = seal_step(t, now_ms);
+    if (r == 0)
+        r = compact_step(t, now_ms);
+    if (r > 0 || r == -EBADMSG)
         return r;
     /* What goes makes room for what could not be written. */
-    int x = drop_more(t, now_ms);
+    int x = t->disk.db ? drop_more(t, now_ms) : 0;
     return r < 0 ? r : x;
+}
+
+int tsdb_maintain(struct tsdb *t, int64_t now_ms)
+{
+    int r = maintain(t, now_ms);
+    if (r == -EBADMSG)
+        return tsdb_recover(t);
+    if (r == 0)
+        t->is_suspect = false;
+    return r;
 }
 
 void tsdb_stats(const struct tsdb *t, struct tsdb_stats *ret)

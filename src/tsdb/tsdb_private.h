@@ -42,9 +42,11 @@ struct tsdb {
 
     int64_t scanned_ms;     /* when heads were looked at last */
     int64_t forgotten_ms;   /* when series were */
+    int64_t budget_ms;      /* when there was nothing to drop for the budget */
     bool has_old_journal;   /* rows that may have become superfluous */
     int64_t compact_cursor; /* key behind the series compacted last, in the slot at work */
     int64_t compact_slot;   /* INT64_MIN: none at work */
+    bool is_suspect;        /* damage was met, and the file opened again since */
     int64_t spoiled_slot;   /* the last day that could not be compacted: those up to it are left */
     struct tsdb_stats counts;
 };
@@ -59,7 +61,8 @@ static inline pthread_mutex_t *tsdb_head_lock(struct tsdb *t, uint32_t id)
 /* New symbols, series and kinds, into the transaction that is open; tsdb_saved_names behind it. */
 int tsdb_save_names(struct tsdb *t) WARN_UNUSED;
 void tsdb_saved_names(struct tsdb *t);
-/* A new file in place of one that is damaged: all that is in memory goes there. */
+/* Damage was met: the file is opened again, and where that was done before, set aside; all that is
+ * in memory goes into the new one. */
 int tsdb_recover(struct tsdb *t) WARN_UNUSED;
 /* The file is opened again, as it is; set aside if it can't. */
 int tsdb_reopen(struct tsdb *t) WARN_UNUSED;

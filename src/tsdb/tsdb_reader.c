@@ -155,6 +155,14 @@ struct reading {
     struct samples *out;
 };
 
+/* An answer without what can't be read is better than none: it is said, and counted. */
+static int report_damage(struct tsdb_reader *r)
+{
+    atomic_fetch_add_explicit(&r->t->n_damaged, 1, memory_order_relaxed);
+    LOG_ERROR("samples in \"%s\" are damaged, reading without them", r->t->path);
+    return 0;
+}
+
 static int read_chunk(void *ctx, int64_t key, struct span body)
 {
     struct reading *g = ctx;
@@ -162,11 +170,7 @@ static int read_chunk(void *ctx, int64_t key, struct span body)
     if (is_cancelled(g->r))
         return -ECANCELED;
     int x = body.p ? tschunk_read(body, g->from_ms, g->to_ms, g->aspect, g->out) : -EBADMSG;
-    if (x != -EBADMSG)
-        return x;
-    atomic_fetch_add_explicit(&g->r->t->n_damaged, 1, memory_order_relaxed);
-    LOG_ERROR("a chunk in \"%s\" is damaged, reading without it", g->r->t->path);
-    return 0;
+    return x == -EBADMSG ? report_damage(g->r) : x;
 }
 
 /* Those slots of a tier that there are. */
@@ -198,9 +202,12 @@ static int read_tier(struct reading *g, int tier, uint32_t id)
         if (x == -ENOENT)
             return 0;
     }
-    for (; x == 0 && slot <= last; slot++)
+    for (; x == 0 && slot <= last; slot++) {
         x = disk_each(&g->r->disk, place_key(tier, slot, id, 0),
                       place_key(tier, slot, id, PLACE_MAX_PIECE), read_chunk, g);
+        if (x == -EBADMSG)
+            x = report_damage(g->r);
+    }
     return x;
 }
 

@@ -156,17 +156,20 @@ static int try_again(struct tsdb *t)
 int tsdb_recover(struct tsdb *t)
 {
     char aside[sizeof(t->path) + 64];
-    int r = try_again(t);
-    if (r != -EBADMSG)
-        return r;
+    int r = -EBADMSG;
+    if (!t->is_suspect) {
+        t->is_suspect = true;
+        if ((r = try_again(t)) != -EBADMSG)
+            return r;
+    }
     disk_done(&t->disk);
-    r = db_set_aside(t->path, aside, sizeof(aside));
-    if (r < 0)
+    if ((r = db_set_aside(t->path, aside, sizeof(aside))) < 0)
         return r;
     LOG_ERROR("the database of time series \"%s\" is damaged; moved it to \"%s\", beginning a new "
               "one",
               t->path, aside);
     forget_disk(t);
+    t->is_suspect = false;
     r = tsdb_reopen(t);
     return r < 0 ? r : seal_all(t);
 }

@@ -73,7 +73,9 @@ static int on_truncate(sqlite3_file *f, sqlite3_int64 n)
 
 static int on_sync(sqlite3_file *f, int flags)
 {
-    return is_due(FAULTVFS_IOERR) ? SQLITE_IOERR_FSYNC : real(f)->pMethods->xSync(real(f), flags);
+    (void)f;
+    (void)flags;
+    return is_due(FAULTVFS_IOERR) ? SQLITE_IOERR_FSYNC : SQLITE_OK;
 }
 
 static int on_size(sqlite3_file *f, sqlite3_int64 *n)

@@ -7,6 +7,7 @@
  *   IOERR    reads, writes, syncs, truncations, sizes: SQLITE_IOERR_*
  *   BUSY     locks: SQLITE_BUSY
  *   CORRUPT  reads of the database file (not its WAL) succeed and give other bytes
+ * Nothing is really synced: tests end processes, not power, and syncing takes most of their time.
  * Threading: settings from one thread while no statement runs; files from any.
  */
 #ifndef FAULTVFS_H

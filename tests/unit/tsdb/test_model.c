@@ -5,6 +5,8 @@
  */
 #include <errno.h>
 
+#include "db/db.h"
+#include "faultvfs.h"
 #include "rig.h"
 
 enum { N_SERIES = 40, N_STEPS = 8000 };
@@ -191,5 +193,7 @@ static void test_same_as_the_model(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_as_the_model)};
+    db_init();
+    faultvfs_install(); /* for its speed */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
