@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/history.h"
 
 enum { RECENT_LINES = 1000, DESCRIPTORS_KEPT = 64 };
 
@@ -18,12 +19,20 @@ static void on_log_line(void *arg, struct span line)
     recent_push(arg, line);
 }
 
+/* On the log's thread, which ends before the store does. */
+static void on_record(void *arg, const struct record *r)
+{
+    store_push(arg, r);
+}
+
 static int log_open(struct daemon *d, struct err *reterr)
 {
     struct jsonlog_config config = {.path = d->config->log_file,
                                     .capacity = LIMIT_RECORD_QUEUE,
                                     .on_line = on_log_line,
-                                    .on_line_arg = d->recent};
+                                    .on_line_arg = d->recent,
+                                    .on_record = d->store ? on_record : NULL,
+                                    .on_record_arg = d->store};
 
     return jsonlog_new(&config, &d->log, reterr);
 }
@@ -112,7 +121,8 @@ int daemon_shared_open(struct daemon *d, struct err *reterr)
         r = resolver_new(&d->resolver);
     if (r < 0)
         return err_set(reterr, r, "could not start: %s", err_str(r));
-    return log_open(d, reterr);
+    r = history_open(d->config, d->metrics, d->listeners.texts[d->listeners.n], &d->store, reterr);
+    return r < 0 ? r : log_open(d, reterr);
 }
 
 /* The successor may look for what nobody has accepted; on the admin thread. */

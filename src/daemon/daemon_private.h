@@ -24,6 +24,7 @@
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
 #include "export/jsonlog.h"
+#include "store/store.h"
 
 struct daemon {
     struct config *config;
@@ -39,6 +40,7 @@ struct daemon {
     struct metrics *metrics;
     struct recent *recent;
     struct jsonlog *log;
+    struct store *store; /* NULL: nothing is kept */
     struct hops hops;
     struct watchdog watchdog;
     struct resolver *resolver;

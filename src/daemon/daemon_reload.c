@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "daemon/history.h"
 
 struct worker_settings daemon_settings(const struct daemon *d, const struct config *config,
                                        struct routes *routes, struct keyring *ring)
@@ -148,6 +149,7 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
         log_level_set(config->log_level);
         atomic_store_explicit(&d->watchdog.hung_after_ns, config->hung_after_ns,
                               memory_order_relaxed);
+        history_configure(d->store, config);
         metrics_allow_models(d->metrics, (const char *const *)config->models.items,
                              config->models.n);
         gateway_config_unref(d->gateway_config);

@@ -6,6 +6,7 @@
 #include "daemon/daemon_private.h"
 
 #include "base/stat.h"
+#include "daemon/history.h"
 
 /* --- what the admin listener asks (on the admin thread) --- */
 
@@ -44,6 +45,7 @@ static void source_status(void *arg, struct jsonw *w)
     of = overview_of(d);
     overview_write(&d->overview, &of, w);
     (void)pthread_mutex_unlock(&d->lock);
+    history_write(d->store, w);
 }
 
 static void source_upstreams(void *arg, struct jsonw *w)
@@ -64,6 +66,42 @@ static uint64_t source_reload(void *arg)
     if (atomic_load_explicit(&d->is_draining, memory_order_relaxed))
         return 0;
     return control_ask_reload(&d->control);
+}
+
+/* --- what queries ask (on their threads) --- */
+
+static int source_reader_open(void *arg, struct reader **ret)
+{
+    struct daemon *d = arg;
+
+    return history_reader(d->store, ret);
+}
+
+static void source_reader_close(void *arg, struct reader *r)
+{
+    (void)arg;
+    tsdb_reader_close(r);
+}
+
+static void source_query_limits(void *arg, struct api_query_limits *ret)
+{
+    struct daemon *d = arg;
+
+    (void)pthread_mutex_lock(&d->lock);
+    *ret = (struct api_query_limits){.timeout_ns = d->config->query_timeout_ns,
+                                     .max_samples = d->config->query_max_samples,
+                                     .max_bytes = (size_t)d->config->query_max_bytes};
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
+static void source_targets(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+
+    (void)pthread_mutex_lock(&d->lock);
+    if (d->store)
+        history_target_write(d->config, d->listeners.texts[d->listeners.n], w);
+    (void)pthread_mutex_unlock(&d->lock);
 }
 
 /* --- what the admin thread does once a second --- */
@@ -113,6 +151,10 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .reload = source_reload,
                                   .status = source_status,
                                   .upstreams = source_upstreams,
+                                  .reader_open = source_reader_open,
+                                  .reader_close = source_reader_close,
+                                  .query_limits = source_query_limits,
+                                  .targets = source_targets,
                                   .arg = d};
     int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch, &d->admin);
 

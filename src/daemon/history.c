@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "daemon/history.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/log.h"
+
+#define JOB "inferometer"
+
+static struct store_config config_of(const struct config *c)
+{
+    return (struct store_config){
+        .dir = c->data_dir,
+        .rows = {.keep_us = c->requests_keep_ns / NS_PER_US,
+                 .max_disk_bytes = (int64_t)c->requests_max_disk,
+                 .archive_dir = c->requests_archive[0] ? c->requests_archive : NULL},
+        .spill_bytes = (size_t)c->requests_spill,
+        .series = {.keep_ms = {c->history_keep_ns[0] / NS_PER_MS, c->history_keep_ns[1] / NS_PER_MS,
+                               c->history_keep_ns[2] / NS_PER_MS},
+                   .max_disk_bytes = (int64_t)c->history_max_disk,
+                   .max_series = (uint32_t)c->history_max_series},
+        .gather_ms = c->history_interval_ns / NS_PER_MS};
+}
+
+int history_open(const struct config *c, const struct metrics *metrics, const char *instance,
+                 struct store **ret, struct err *reterr)
+{
+    struct label pairs[] = {{SPAN_INIT("instance"), span_cstr(instance)},
+                            {SPAN_INIT("job"), SPAN_INIT(JOB)}};
+    struct store_config config = config_of(c);
+
+    *ret = NULL;
+    if (c->data_dir[0] == '\0')
+        return 0;
+    config.metrics = metrics;
+    config.own_labels = (struct labels){pairs, ARRAY_LEN(pairs)};
+    return store_new(&config, ret, reterr);
+}
+
+void history_configure(struct store *s, const struct config *c)
+{
+    struct store_config config = config_of(c);
+    int r = s ? store_configure(s, &config) : 0;
+
+    if (r < 0)
+        LOG_ERROR("how long things are kept stays as it was: %s", err_str(r));
+}
+
+int history_reader(struct store *s, struct reader **ret)
+{
+    return s ? store_reader_open(s, ret) : -ENODEV;
+}
+
+/* --- the status page --- */
+
+static void number_write(struct jsonw *w, const char *key, uint64_t n)
+{
+    jsonw_key(w, key);
+    jsonw_u64(w, n);
+}
+
+static const char *state_of(const struct store_status *now)
+{
+    if (!now->is_open)
+        return "waiting";
+    return now->is_failing ? "failing" : "writing";
+}
+
+void history_write(struct store *s, struct jsonw *w)
+{
+    struct store_status now;
+
+    jsonw_key(w, "history");
+    if (!s) {
+        jsonw_null(w);
+        return;
+    }
+    store_status(s, &now);
+    jsonw_begin_object(w);
+    jsonw_key(w, "state");
+    jsonw_cstr(w, state_of(&now));
+    if (now.why[0] != '\0') {
+        jsonw_key(w, "error");
+        jsonw_cstr(w, now.why);
+    }
+    number_write(w, "series", now.series.n_series);
+    number_write(w, "series_disk_bytes", (uint64_t)now.series.disk_bytes);
+    number_write(w, "rows_written", now.rows.n_committed);
+    number_write(w, "rows_disk_bytes", (uint64_t)now.rows.disk_bytes);
+    number_write(w, "rows_waiting", now.n_waiting + now.n_spilled);
+    number_write(w, "rows_lost", now.n_lost);
+    jsonw_end_object(w);
+}
+
+/* --- what Prometheus' API tells of targets --- */
+
+static void labels_write(struct jsonw *w, const char *key, const char *instance)
+{
+    jsonw_key(w, key);
+    jsonw_begin_object(w);
+    jsonw_key(w, "instance");
+    jsonw_cstr(w, instance);
+    jsonw_key(w, "job");
+    jsonw_cstr(w, JOB);
+    jsonw_end_object(w);
+}
+
+void history_target_write(const struct config *c, const char *instance, struct jsonw *w)
+{
+    char url[300], every[32];
+    int64_t every_ms = c->history_interval_ns / NS_PER_MS;
+
+    (void)snprintf(url, sizeof(url), "http://%s/metrics", instance);
+    (void)snprintf(every, sizeof(every), "%gs", (double)every_ms / 1000);
+    jsonw_begin_object(w);
+    labels_write(w, "discoveredLabels", instance);
+    labels_write(w, "labels", instance);
+    jsonw_key(w, "scrapePool");
+    jsonw_cstr(w, JOB);
+    jsonw_key(w, "scrapeUrl");
+    jsonw_cstr(w, url);
+    jsonw_key(w, "globalUrl");
+    jsonw_cstr(w, url);
+    jsonw_key(w, "lastError");
+    jsonw_cstr(w, "");
+    jsonw_key(w, "health");
+    jsonw_cstr(w, "up");
+    jsonw_key(w, "scrapeInterval");
+    jsonw_cstr(w, every);
+    jsonw_end_object(w);
+}
