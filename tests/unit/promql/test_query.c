@@ -126,7 +126,7 @@ static void test_limits(void **state)
          -E2BIG,
          "query needs more memory than the 0 MiB"},
         {"c_total",
-         {.end_ms = 11000 * INT64_C(1000), .step_ms = 1000},
+         {.end_ms = 11001 * INT64_C(1000), .step_ms = 1000},
          -E2BIG,
          "exceeded maximum resolution of 11,000 points per timeseries"},
         {"g", {.end_ms = 1, .step_ms = 0}, -EINVAL, "zero or negative query resolution"},
