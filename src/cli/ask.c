@@ -98,16 +98,15 @@ static int send_all(int fd, struct span s)
     return 0;
 }
 
-static int request_write(const struct ask_place *at, const char *path, struct span form,
-                         struct buf *out)
+static int request_write(const struct ask_place *at, const struct ask_question *q, struct buf *out)
 {
     bool is_unix = strncmp(at->host, "unix:", 5) == 0;
     int r = buf_printf(out,
                        "POST %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
                        "Content-Type: application/x-www-form-urlencoded\r\n"
-                       "Accept: application/json\r\nContent-Length: %zu\r\n\r\n",
-                       at->prefix, path, is_unix ? "localhost" : at->host, form.n);
-    return r ? r : buf_append(out, form);
+                       "Accept: %s\r\nContent-Length: %zu\r\n\r\n",
+                       at->prefix, q->path, is_unix ? "localhost" : at->host, q->accept, q->form.n);
+    return r ? r : buf_append(out, q->form);
 }
 
 /* Takes what was read; 1: the answer is whole. */
@@ -169,21 +168,16 @@ static int exchange(const struct ask_place *at, struct span request, int *ret_st
     return r;
 }
 
-int ask_post(const struct ask_place *at, const char *path, struct span form, int *ret_status,
+int ask_post(const struct ask_place *at, const struct ask_question *q, int *ret_status,
              struct buf *body, struct err *reterr)
 {
     struct buf request;
     buf_init(&request, 2 * MIB);
-    int r = request_write(at, path, form, &request);
+    int r = request_write(at, q, &request);
     if (r == 0)
         r = exchange(at, buf_span(&request), ret_status, body);
     buf_done(&request);
-    if (r < 0) {
-        (void)err_set(reterr, r, "no answer from %s: %s", at->host, err_str(r));
-        err_hint(reterr, "--url takes the address of the gateway's admin listener, which is "
-                         "admin.listen in its configuration");
-    }
-    return r;
+    return r < 0 ? err_set(reterr, r, "no answer from %s: %s", at->host, err_str(r)) : 0;
 }
 
 int ask_add(struct buf *form, const char *name, struct span value)

@@ -23,8 +23,16 @@ struct ask_place {
 };
 int ask_place_parse(struct span text, struct ask_place *ret, struct err *reterr) WARN_UNUSED;
 
-/* POSTs a form to path. *ret_status is that of the answer, whose body is appended to body. */
-int ask_post(const struct ask_place *at, const char *path, struct span form, int *ret_status,
+/*
+ * POSTs a form to path. accept: the type of the answer that is wanted. *ret_status is that of the
+ * answer, whose body is appended to body; *reterr says who did not answer, the hint is the
+ * caller's.
+ */
+struct ask_question {
+    const char *path, *accept;
+    struct span form;
+};
+int ask_post(const struct ask_place *at, const struct ask_question *q, int *ret_status,
              struct buf *body, struct err *reterr) WARN_UNUSED;
 
 /* name=value, encoded, behind what is in the form already. */

@@ -303,11 +303,15 @@ static int ask(const struct query_options *o)
     buf_init(&form, MIB);
     buf_init(&answer, ASK_ANSWER_MAX);
     int r = form_write(o, &form);
+    const struct ask_question q = {o->is_range ? "/api/v1/query_range" : "/api/v1/query",
+                                   "application/json", buf_span(&form)};
     if (r < 0)
         (void)err_set(&err, r, "the query cannot be sent: %s", err_str(r));
     else
-        r = ask_post(&o->at, o->is_range ? "/api/v1/query_range" : "/api/v1/query", buf_span(&form),
-                     &status, &answer, &err);
+        r = ask_post(&o->at, &q, &status, &answer, &err);
+    if (r < 0)
+        err_hint(&err, "--url takes the address of the gateway's admin listener, which is "
+                       "admin.listen in its configuration");
     int exit_status = r < 0 ? complain(&err) : answer_take(o, buf_span(&answer), status);
     buf_done(&form);
     buf_done(&answer);
