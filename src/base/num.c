@@ -312,13 +312,12 @@ size_t num_format_plain(double v, char dst[NUM_PLAIN_BYTES])
     char text[DOUBLE_FORMAT_BYTES];
     struct span s = span_of(text, num_format_double(v, text));
     size_t n = 0, mantissa = span_find_char(s, 'e');
-    if (mantissa == s.n || !isfinite(v)) {
+    uint64_t shift = 0;
+    bool has_exponent = isfinite(v) && num_parse_u64(span_from(s, mantissa + 2), &shift) == 0;
+    if (!has_exponent) {
         memcpy(dst, s.p, s.n);
         return s.n;
     }
-    struct span exponent = span_from(s, mantissa + 2);
-    uint64_t shift = 0;
-    (void)num_parse_u64(exponent, &shift); /* digits behind the sign, as printf writes them */
     struct span digits = span_of(s.p, mantissa);
     if (s.p[0] == '-') {
         dst[n++] = '-';

@@ -200,9 +200,8 @@ static int options_parse(int argc, char **argv, struct query_options *o, struct 
 
 static int add_seconds(struct buf *form, const char *name, double s)
 {
-    char text[32];
-    int n = snprintf(text, sizeof(text), "%.3f", s);
-    return ask_add(form, name, span_of(text, (size_t)n));
+    char text[NUM_PLAIN_BYTES];
+    return ask_add(form, name, span_of(text, num_format_plain(round(s * 1000) / 1000, text)));
 }
 
 static int form_write(const struct query_options *o, struct buf *form)

@@ -7,7 +7,10 @@
 #include "promql/lexer.h"
 #include "promql/quote.h"
 
-enum { DESCRIBED_MAX = 10 }; /* characters of a number or a string in a message */
+enum {
+    DESCRIBED_MAX = 10, /* characters of a number or a string in a message */
+    WORD_MAX = 32,      /* no word or sign of the language is longer */
+};
 
 size_t token_end(const struct token *t)
 {
@@ -73,26 +76,35 @@ static const char *kind_name(enum token_kind kind)
     }
 }
 
-void token_describe(const struct token *t, char *dst, size_t cap)
+/* Signs and words of the language in brackets; NULL: others. */
+static const char *frame_of(enum token_kind kind)
 {
-    switch (t->kind) {
-    case TOKEN_END:
-        (void)snprintf(dst, cap, "end of input");
-        return;
+    switch (kind) {
     case TOKEN_KEYWORD:
-        (void)snprintf(dst, cap, "<%.*s>", SPAN_ARG(t->text));
-        return;
+        return "";
     case TOKEN_AGGREGATE:
-        (void)snprintf(dst, cap, "<aggr:%.*s>", SPAN_ARG(t->text));
-        return;
+        return "aggr:";
     case TOKEN_OPERATOR:
     case TOKEN_REGEX:
     case TOKEN_NOT_REGEX:
     case TOKEN_AT:
-        (void)snprintf(dst, cap, "<op:%.*s>", SPAN_ARG(t->text));
-        return;
+        return "op:";
     default:
-        break;
+        return NULL;
+    }
+}
+
+void token_describe(const struct token *t, char *dst, size_t cap)
+{
+    const char *frame = frame_of(t->kind);
+    if (t->kind == TOKEN_END) {
+        (void)snprintf(dst, cap, "end of input");
+        return;
+    }
+    if (frame) {
+        int n = t->text.n < WORD_MAX ? (int)t->text.n : WORD_MAX;
+        (void)snprintf(dst, cap, "<%s%.*s>", frame, n, t->text.p);
+        return;
     }
     bool is_name = t->kind == TOKEN_IDENTIFIER || t->kind == TOKEN_METRIC_IDENTIFIER;
     bool is_cut = !is_name && t->text.n > DESCRIBED_MAX;
