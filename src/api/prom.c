@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "base/limits.h"
 #include "base/num.h"
 
 enum { NOTES_MAX = 10 }; /* of each kind in an answer */
@@ -113,7 +114,12 @@ void prom_fail(struct prom_call *c, enum prom_fault fault, const char *fmt, ...)
 
 void prom_fail_memory(struct prom_call *c)
 {
-    prom_fail(c, PROM_INTERNAL, "out of memory");
+    if (c->budget && c->budget->is_exceeded)
+        prom_fail(c, PROM_EXECUTION,
+                  "the call would take more than %zu MiB of memory; name fewer series with match[]",
+                  c->budget->max_bytes / MIB);
+    else
+        prom_fail(c, PROM_INTERNAL, "out of memory");
 }
 
 void prom_note(struct prom_call *c, bool is_warning, struct span text)

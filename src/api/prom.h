@@ -36,6 +36,7 @@ struct prom_call {
     struct span path;
     struct params params;
     struct arena *arena;
+    const struct arena_budget *budget; /* of the arena; NULL: none */
     int64_t now_ms;
     struct api_query_limits limits;
     mono_t deadline;            /* a resource may bring it forward */

@@ -48,7 +48,7 @@ static bool add(struct selection *s, const struct matcher *matchers, size_t n_ma
     if (r == 0 && !grow(s, n))
         r = -ENOMEM;
     if (r < 0) {
-        prom_fail_query(s->c, r, "too many series; name fewer with match[]");
+        prom_fail_query(s->c, r, "the series cannot be selected");
         return false;
     }
     if (n > 0)

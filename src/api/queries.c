@@ -41,6 +41,7 @@ static void run(struct pool_job *j)
     struct prom_call c;
     arena_init(&arena, &budget);
     prom_init(&c, q->queries->sources, &arena, &q->body);
+    c.budget = &budget;
     c.path = q->request.path;
     c.deadline = q->deadline;
     c.limits = q->limits;
@@ -71,6 +72,7 @@ void queries_run_here(const struct api_sources *sources, const struct query_requ
     struct prom_call c;
     arena_init(&arena, &budget);
     prom_init(&c, sources, &arena, body);
+    c.budget = &budget;
     c.path = r->path;
     prom_run(&c, r->handle, r->query, r->form);
     *ret_status = c.status;

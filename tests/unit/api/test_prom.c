@@ -351,6 +351,29 @@ static void test_most_points(void **state)
     assert_true(has(answer, ",[11000,\"1\"]]}]}}"));
 }
 
+/* What the limit of memory stops is the caller's affair, and said so. */
+static void test_too_much_memory(void **state)
+{
+    struct rig *r = *state;
+    static char text[2 << 20];
+    memset(text, 'v', sizeof(text));
+    struct arena_budget budget = {.max_bytes = 1 << 20};
+    struct arena arena;
+    struct prom_call c;
+    struct buf body;
+    const struct api_sources sources = {
+        .reader_open = reader_open, .reader_close = reader_close, .arg = r};
+    arena_init(&arena, &budget);
+    buf_init(&body, 1 << 20);
+    prom_init(&c, &sources, &arena, &body);
+    c.budget = &budget;
+    prom_run(&c, prom_labels_series, span_of(text, sizeof(text)), SPAN(""));
+    assert_int_equal(c.status, 422);
+    assert_true(has(buf_span(&body), "more than 1 MiB of memory"));
+    buf_done(&body);
+    arena_done(&arena);
+}
+
 static int attempt(void *ctx)
 {
     const struct query_request *r = ctx;
@@ -541,6 +564,7 @@ int main(void)
         TEST(test_calls),
         TEST(test_metadata_and_version),
         TEST(test_most_points),
+        TEST(test_too_much_memory),
         TEST(test_failing_allocations),
         TEST(test_forms),
         TEST(test_a_form_has_a_limit),

@@ -107,6 +107,25 @@ static void test_strings(void **state)
 }
 
 /* With every smaller maximum: an error, and it stays the first one. */
+static void test_any_text_is_a_key(void **state)
+{
+    (void)state;
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, 1000);
+    jsonw_init(&w, &b);
+    jsonw_begin_object(&w);
+    jsonw_key_str(&w, SPAN("a\"b"));
+    jsonw_i64(&w, 1);
+    jsonw_key_str(&w, SPAN("c\n"));
+    jsonw_begin_array(&w);
+    jsonw_end_array(&w);
+    jsonw_end_object(&w);
+    assert_int_equal(jsonw_error(&w), 0);
+    assert_span_equal("keys", buf_span(&b), SPAN("{\"a\\\"b\":1,\"c\\n\":[]}"));
+    buf_done(&b);
+}
+
 static void test_error_is_sticky(void **state)
 {
     size_t n = sizeof(DOCUMENT) - 1;
@@ -183,11 +202,9 @@ static void test_copy_plain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_commas),
-        cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_copy_plain),
-        cmocka_unit_test(test_error_is_sticky),
-        cmocka_unit_test(test_allocation_failures),
+        cmocka_unit_test(test_commas),          cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_copy_plain),      cmocka_unit_test(test_any_text_is_a_key),
+        cmocka_unit_test(test_error_is_sticky), cmocka_unit_test(test_allocation_failures),
     };
     return cmocka_run_group_tests_name("base/jsonw", tests, NULL, NULL);
 }
