@@ -4,8 +4,9 @@
  *
  * Role:      queries run here, so that /metrics and /healthz answer meanwhile.
  * Threading: threads start with the first job. pool_* is for the loop's thread; run() is called on
- * one of the pool's threads, done() on the loop's. Limits:    n_threads run, max_waiting wait; more
- * are refused (-EAGAIN). Ownership: a job belongs to the pool from pool_submit until done().
+ *            one of the pool's threads, done() on the loop's.
+ * Limits:    n_threads run, max_waiting wait; more are refused (-EAGAIN).
+ * Ownership: a job belongs to the pool from pool_submit until done().
  */
 #ifndef API_POOL_H
 #define API_POOL_H

@@ -11,10 +11,10 @@
 #include "base/clock.h"
 #include "base/num.h"
 #include "base/timestamp.h"
-#include "cli/ask.h"
 #include "cli/flag.h"
 #include "cli/plot.h"
 #include "cli/query_show.h"
+#include "cli/talk.h"
 
 enum { WIDTH_DEFAULT = 80, PLOT_HEIGHT = 17 };
 #define HOUR_S 3600.0
@@ -23,7 +23,7 @@ enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_PLOT, FORMAT_JSON, FORMAT_CSV };
 
 struct query_options {
     struct span expr;
-    struct ask_place at;
+    struct talk_place at;
     enum format format;
     bool is_range, is_closed;
     double at_s, start_s, end_s, step_s; /* NaN: not said */
@@ -119,7 +119,7 @@ static int read_flag(struct flag *f, struct query_options *o, struct err *reterr
         return read_format(f, &o->format, reterr);
     if (flag_is(f, "url")) {
         int r = flag_value(f, NULL, &url, reterr);
-        return r < 0 ? r : ask_place_parse(url, &o->at, reterr);
+        return r < 0 ? r : talk_place_parse(url, &o->at, reterr);
     }
     if (flag_is(f, "range-semantics")) {
         int r = flag_i64(f, 2, 3, &semantics, reterr);
@@ -167,7 +167,7 @@ static int options_parse(int argc, char **argv, struct query_options *o, struct 
     int r;
     *o = (struct query_options){
         .at_s = (double)NAN, .start_s = (double)NAN, .end_s = (double)NAN, .step_s = (double)NAN};
-    r = ask_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
+    r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
     flag_init(&f, argc, argv);
     while (r == 0) {
         if (flag_word(&f, &word)) {
@@ -201,14 +201,14 @@ static int options_parse(int argc, char **argv, struct query_options *o, struct 
 static int add_seconds(struct buf *form, const char *name, double s)
 {
     char text[NUM_PLAIN_BYTES];
-    return ask_add(form, name, span_of(text, num_format_plain(round(s * 1000) / 1000, text)));
+    return talk_add(form, name, span_of(text, num_format_plain(round(s * 1000) / 1000, text)));
 }
 
 static int form_write(const struct query_options *o, struct buf *form)
 {
-    int r = ask_add(form, "query", o->expr);
+    int r = talk_add(form, "query", o->expr);
     if (r == 0 && o->is_closed)
-        r = ask_add(form, "range_semantics", SPAN("2"));
+        r = talk_add(form, "range_semantics", SPAN("2"));
     if (r == 0 && o->is_range)
         r = add_seconds(form, "start", o->start_s);
     if (r == 0 && o->is_range)
@@ -275,7 +275,7 @@ static int answer_take(const struct query_options *o, struct span answer, int st
     struct buf out;
     struct err err = {0};
     arena_init(&a, NULL);
-    buf_init(&out, 2 * ASK_ANSWER_MAX);
+    buf_init(&out, 2 * TALK_ANSWER_MAX);
     int r = query_data_read(answer, &a, &d);
     if (r < 0)
         (void)err_set(&err, r, "%s answered with status %d and no result: %s", o->at.host, status,
@@ -300,14 +300,14 @@ static int ask(const struct query_options *o)
     struct err err = {0};
     int status = 0;
     buf_init(&form, MIB);
-    buf_init(&answer, ASK_ANSWER_MAX);
+    buf_init(&answer, TALK_ANSWER_MAX);
     int r = form_write(o, &form);
-    const struct ask_question q = {o->is_range ? "/api/v1/query_range" : "/api/v1/query",
-                                   "application/json", buf_span(&form)};
+    const struct talk_question q = {o->is_range ? "/api/v1/query_range" : "/api/v1/query",
+                                    "application/json", buf_span(&form)};
     if (r < 0)
         (void)err_set(&err, r, "the query cannot be sent: %s", err_str(r));
     else
-        r = ask_post(&o->at, &q, &status, &answer, &err);
+        r = talk_post(&o->at, &q, &status, &answer, &err);
     if (r < 0)
         err_hint(&err, "--url takes the address of the gateway's admin listener, which is "
                        "admin.listen in its configuration");

@@ -5,21 +5,21 @@
 #include <stdio.h>
 
 #include "base/limits.h"
-#include "cli/ask.h"
 #include "cli/flag.h"
+#include "cli/talk.h"
 #include "io/addr.h"
 
 static int reload(const struct addr *at)
 {
-    static const struct ask_question question = {"/-/reload", "text/plain", {"", 0}};
-    struct ask_place place = {.prefix = ""};
+    static const struct talk_question question = {"/-/reload", "text/plain", {"", 0}};
+    struct talk_place place = {.prefix = ""};
     struct buf answer;
     struct err err = {0};
     int status = 0;
 
     addr_format(at, place.host);
     buf_init(&answer, MIB);
-    if (ask_post(&place, &question, &status, &answer, &err) == 0)
+    if (talk_post(&place, &question, &status, &answer, &err) == 0)
         (void)fwrite(buf_span(&answer).p, 1, buf_len(&answer), status == 200 ? stdout : stderr);
     else
         (void)fprintf(stderr,

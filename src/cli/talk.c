@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/ask.c - one HTTP request and its answer, over a blocking connection.
+ * cli/talk.c - one HTTP request and its answer, over a blocking connection.
  */
-#include "cli/ask.h"
+#include "cli/talk.h"
 
 #include <errno.h>
 #include <netdb.h>
@@ -16,7 +16,7 @@
 
 enum { READ_BYTES = 64 * KIB };
 
-int ask_place_parse(struct span text, struct ask_place *ret, struct err *reterr)
+int talk_place_parse(struct span text, struct talk_place *ret, struct err *reterr)
 {
     struct span rest = text;
     if (span_starts_with(rest, SPAN("https://")))
@@ -41,7 +41,7 @@ int ask_place_parse(struct span text, struct ask_place *ret, struct err *reterr)
 
 static int connect_to(const struct sockaddr *at, socklen_t len, int *ret_fd)
 {
-    const struct timeval patience = {.tv_sec = ASK_PATIENCE_S};
+    const struct timeval patience = {.tv_sec = TALK_PATIENCE_S};
     int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
@@ -61,7 +61,7 @@ static int connect_name(const char *host, int *ret_fd)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
-    char name[ASK_HOST_MAX];
+    char name[TALK_HOST_MAX];
     (void)span_copy(span_cstr(host), name, sizeof(name));
     char *colon = strrchr(name, ':');
     const char *port = colon ? colon + 1 : "80";
@@ -76,7 +76,7 @@ static int connect_name(const char *host, int *ret_fd)
     return r;
 }
 
-static int connect_place(const struct ask_place *at, int *ret_fd)
+static int connect_place(const struct talk_place *at, int *ret_fd)
 {
     struct addr literal;
     if (addr_parse(span_cstr(at->host), &literal, NULL) == 0)
@@ -98,7 +98,8 @@ static int send_all(int fd, struct span s)
     return 0;
 }
 
-static int request_write(const struct ask_place *at, const struct ask_question *q, struct buf *out)
+static int request_write(const struct talk_place *at, const struct talk_question *q,
+                         struct buf *out)
 {
     bool is_unix = strncmp(at->host, "unix:", 5) == 0;
     int r = buf_printf(out,
@@ -154,7 +155,7 @@ static int receive(int fd, int *ret_status, struct buf *body)
     return r > 0 ? 0 : r;
 }
 
-static int exchange(const struct ask_place *at, struct span request, int *ret_status,
+static int exchange(const struct talk_place *at, struct span request, int *ret_status,
                     struct buf *body)
 {
     int fd = -1;
@@ -168,8 +169,8 @@ static int exchange(const struct ask_place *at, struct span request, int *ret_st
     return r;
 }
 
-int ask_post(const struct ask_place *at, const struct ask_question *q, int *ret_status,
-             struct buf *body, struct err *reterr)
+int talk_post(const struct talk_place *at, const struct talk_question *q, int *ret_status,
+              struct buf *body, struct err *reterr)
 {
     struct buf request;
     buf_init(&request, 2 * MIB);
@@ -180,7 +181,7 @@ int ask_post(const struct ask_place *at, const struct ask_question *q, int *ret_
     return r < 0 ? err_set(reterr, r, "no answer from %s: %s", at->host, err_str(r)) : 0;
 }
 
-int ask_add(struct buf *form, const char *name, struct span value)
+int talk_add(struct buf *form, const char *name, struct span value)
 {
     int r = buf_printf(form, "%s%s=", buf_len(form) ? "&" : "", name);
     for (size_t i = 0; i < value.n && r == 0; i++) {

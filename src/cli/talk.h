@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/talk.h - one HTTP request to a running gateway, and its answer.
+ *
+ * Role:      commands that talk to the admin listener. Blocking: there is nothing else to do.
+ * Limits:    TALK_ANSWER_MAX of an answer, TALK_PATIENCE_S between two reads.
+ * Threading: pure.
+ */
+#ifndef CLI_TALK_H
+#define CLI_TALK_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/limits.h"
+
+enum { TALK_PATIENCE_S = 150, TALK_HOST_MAX = 256, TALK_PREFIX_MAX = 256 };
+#define TALK_ANSWER_MAX (256 * MIB)
+
+/* Where: taken from a URL, from ADDR:PORT or from unix:/path. */
+struct talk_place {
+    char host[TALK_HOST_MAX];     /* as in the field Host */
+    char prefix[TALK_PREFIX_MAX]; /* of the path, without a slash at the end */
+};
+int talk_place_parse(struct span text, struct talk_place *ret, struct err *reterr) WARN_UNUSED;
+
+/*
+ * POSTs a form to path. accept: the type of the answer that is wanted. *ret_status is that of the
+ * answer, whose body is appended to body; *reterr says who did not answer, the hint is the
+ * caller's.
+ */
+struct talk_question {
+    const char *path, *accept;
+    struct span form;
+};
+int talk_post(const struct talk_place *at, const struct talk_question *q, int *ret_status,
+              struct buf *body, struct err *reterr) WARN_UNUSED;
+
+/* name=value, encoded, behind what is in the form already. */
+int talk_add(struct buf *form, const char *name, struct span value) WARN_UNUSED;
+
+#endif
