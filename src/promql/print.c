@@ -134,12 +134,24 @@ static void print_at(struct printer *p, const struct when *w)
                 1000);
 }
 
+/* Behind offset an operator belongs to the duration only in parentheses. */
+static bool stands_alone(const struct duration *d)
+{
+    bool is_operation = d->op >= DUR_ADD && d->op <= DUR_NEGATE;
+    if (d->is_wrapped || !is_operation)
+        return true;
+    bool is_simple = d->right->is_wrapped || d->right->op < DUR_ADD || d->right->op > DUR_NEGATE;
+    return d->op == DUR_NEGATE && is_simple;
+}
+
 static void print_offset(struct printer *p, const struct when *w)
 {
     if (!w->offset)
         return;
-    put(p, " offset ");
+    bool is_alone = stands_alone(w->offset);
+    put(p, is_alone ? " offset " : " offset (");
     put_duration(p, w->offset);
+    put(p, is_alone ? "" : ")");
 }
 
 static void print_matcher(struct printer *p, const struct matcher *m)
