@@ -26,7 +26,7 @@ static const double powers[N_SCALES] = {1.0, 1e3, 1e6, 1e9};
 static inline bool to_mantissa(double v, unsigned scale, int64_t *ret)
 {
     double scaled = v * powers[scale];
-    if (!(scaled > -0x1p53 && scaled < 0x1p53))
+    if (!(fabs(scaled) < TSCOLUMN_WHOLE_MAX)) /* NaN, too */
         return false;
     int64_t m = llrint(scaled);
     double back = scale == 0 ? (double)m : (double)m / powers[scale];

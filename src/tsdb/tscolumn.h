@@ -11,6 +11,8 @@
 #ifndef TSDB_TSCOLUMN_H
 #define TSDB_TSCOLUMN_H
 
+#include <math.h>
+
 #include "tsdb/varint.h"
 
 /* What the next value is a difference to. Zeroed: the start of a column. */
@@ -36,10 +38,12 @@ int tscolumn_get(struct tscolumn *c, struct varint_in *in, double *ret) WARN_UNU
 uint8_t *tscolumn_put_xor(uint8_t *at, uint64_t x);
 bool tscolumn_get_xor(struct varint_in *in, uint64_t *ret);
 
+#define TSCOLUMN_WHOLE_MAX 9007199254740992.0 /* 2^53 */
+
 /* A whole number that a double holds exactly, with all of its neighbours. */
 static inline bool tscolumn_is_whole(double v)
 {
-    return v >= -0x1p53 && v <= 0x1p53 && (double)(int64_t)v == v;
+    return fabs(v) <= TSCOLUMN_WHOLE_MAX && (double)(int64_t)v == v;
 }
 
 static inline uint64_t tscolumn_bits(double v)

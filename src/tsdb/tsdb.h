@@ -10,16 +10,19 @@
  *            gaps and stale markers; gauges (and what is of no known kind) keep min, max, sum,
  *            count and last. Stale markers are kept in all tiers.
  * Units:     ms since the epoch; bytes.
- * Durability: what tsdb_commit returned 0 for survives the end of the process (kill -9); after a
- *            loss of power what is older than a few seconds does. A torn write is never read.
+ * Durability: what tsdb_commit returned 0 for survives the end of the process (kill -9); a loss of
+ *            power what the kernel has written back, which takes it half a minute. A torn write is
+ *            never read.
  * Errors:    as db/db.h; -EINVAL: a sample that is not newer than the last of its series (counted,
  *            not stored); -ENOENT: the series was forgotten, ask tsdb_series again. While the disk
  *            refuses, heads go on in memory up to max_pending_bytes, then samples are lost
- * (-ENOSPC) and counted. What is found damaged while running is set aside as at opening, and
- *            samples in memory go into the new file; a single damaged chunk is left out and
- * counted. Threading: everything but readers from the one thread that owns it. A reader belongs to
- * one thread at a time, and sees what was appended before its call. Limits:    series, head memory,
- * disk; beyond max_series a new series is refused (-ENOSPC, counted).
+ *            (-ENOSPC) and counted. A file found damaged while running is set aside as at opening,
+ *            and what is in memory goes into the new one; a single damaged chunk is left out and
+ *            counted.
+ * Threading: everything but readers from the one thread that owns it. A reader belongs to one
+ *            thread at a time, and sees what was appended before its call.
+ * Limits:    series, head memory, disk; beyond max_series a new series is refused (-ENOSPC) and
+ *            counted.
  */
 #ifndef TSDB_TSDB_H
 #define TSDB_TSDB_H

@@ -30,7 +30,7 @@ static inline uint8_t *varint_put(uint8_t *at, uint64_t u)
 
 static inline uint64_t varint_zigzag(int64_t n)
 {
-    return ((uint64_t)n << 1) ^ (uint64_t)(n >> 63);
+    return ((uint64_t)n << 1) ^ (n < 0 ? UINT64_MAX : 0);
 }
 
 static inline int64_t varint_unzigzag(uint64_t u)
