@@ -19,6 +19,7 @@
 #include "base/num.h"
 #include "base/rng.h"
 #include "store/day.h"
+#include "store/fields.h"
 #include "store/rows.h"
 
 enum { N_SAMPLES = 8192, ROWS_PER_COMMIT = 2000, HOURS = 5, N_REPEATS = 11 };
@@ -295,12 +296,124 @@ static void questions(const char *dir)
     rows_close(rows);
 }
 
+/* --- the plain alternative --- */
+
+static int plain_exec(sqlite3 *d, const char *sql)
+{
+    char *text = NULL;
+    int rc = sqlite3_exec(d, sql, NULL, NULL, &text);
+    if (rc != SQLITE_OK)
+        fprintf(stderr, "%s: %s\n", sql, text);
+    sqlite3_free(text);
+    return rc == SQLITE_OK ? 0 : -EIO;
+}
+
+static void plain_bind(sqlite3_stmt *s, int i, const struct record_field *f, const struct record *r)
+{
+    if (fields_is_text(f->type)) {
+        struct span text = fields_text(f, r);
+        if (text.n > 0)
+            sqlite3_bind_text(s, i, text.p, (int)text.n, SQLITE_STATIC);
+    } else {
+        int64_t v = fields_number(f, r);
+        if (v != fields_nothing(f->type))
+            sqlite3_bind_int64(s, i, v);
+    }
+}
+
+static sqlite3_stmt *plain_open(sqlite3 *d)
+{
+    static char create[8192];
+    static char insert[4096];
+    sqlite3_stmt *s = NULL;
+    size_t at = (size_t)snprintf(create, sizeof(create), "CREATE TABLE requests(end_us");
+    size_t n = (size_t)snprintf(insert, sizeof(insert), "INSERT INTO requests VALUES(?");
+    for (size_t i = 0; i < record_n_fields; i++) {
+        at += (size_t)snprintf(create + at, sizeof(create) - at, ", %s", record_fields[i].name);
+        n += (size_t)snprintf(insert + n, sizeof(insert) - n, ", ?");
+    }
+    snprintf(create + at, sizeof(create) - at, ")");
+    snprintf(insert + n, sizeof(insert) - n, ")");
+    check(plain_exec(d, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL"), "settings");
+    check(plain_exec(d, create), "table");
+    check(plain_exec(d, "CREATE INDEX by_end ON requests(end_us);"
+                        "CREATE INDEX by_id ON requests(request_id)"),
+          "indexes");
+    if (sqlite3_prepare_v2(d, insert, -1, &s, NULL) != SQLITE_OK)
+        exit(1);
+    return s;
+}
+
+static void plain_ask(sqlite3 *d, const char *name, const char *sql)
+{
+    sqlite3_stmt *s = NULL;
+    size_t n = 0;
+    mono_t start = clock_mono();
+    if (sqlite3_prepare_v2(d, sql, -1, &s, NULL) != SQLITE_OK)
+        exit(1);
+    while (sqlite3_step(s) == SQLITE_ROW)
+        n++;
+    sqlite3_finalize(s);
+    printf("%-46s %8.2f ms, %zu rows\n", name, since(start) * 1e3, n);
+}
+
+static void plain(const char *dir, size_t n)
+{
+    char path[4096];
+    char sql[256];
+    sqlite3 *d = NULL;
+    struct rng ids;
+    snprintf(path, sizeof(path), "%s/plain.db", dir);
+    rng_seed(&ids, 7);
+    if (sqlite3_open(path, &d) != SQLITE_OK)
+        exit(1);
+    sqlite3_stmt *s = plain_open(d);
+    mono_t start = clock_mono();
+    double cpu = cpu_s();
+    double row_s = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct record *r = &samples[i % N_SAMPLES];
+        make_row(&ids, r, i, n);
+        if (i % ROWS_PER_COMMIT == 0)
+            check(plain_exec(d, "BEGIN"), "begin");
+        sqlite3_bind_int64(s, 1, r->started_at.us + r->total_ns / NS_PER_US);
+        for (size_t k = 0; k < record_n_fields; k++)
+            plain_bind(s, (int)k + 2, &record_fields[k], r);
+        if (sqlite3_step(s) != SQLITE_DONE)
+            exit(1);
+        sqlite3_reset(s);
+        sqlite3_clear_bindings(s);
+        if ((i + 1) % ROWS_PER_COMMIT == 0 || i + 1 == n)
+            check(plain_exec(d, "COMMIT"), "commit");
+        if ((i + 1) % (n / 5) == 0) {
+            printf("  %9zu rows: %8.0f rows/s, %.2f us CPU a row (last fifth)\n", i + 1,
+                   (double)n / 5 / (since(start) - row_s), (cpu_s() - cpu) * 1e6 / ((double)n / 5));
+            row_s = since(start);
+            cpu = cpu_s();
+        }
+    }
+    printf("a SQL row per request, two indexes %9.0f rows/s\n", (double)n / since(start));
+    printf("bytes a row on disk                %9.1f\n", (double)db_size(path) / (double)n);
+    long long hour = day_us + INT64_C(3600) * (HOURS - 1) * US_PER_S;
+    snprintf(sql, sizeof(sql),
+             "SELECT * FROM requests WHERE end_us >= %lld ORDER BY e2e_ms DESC LIMIT 100", hour);
+    plain_ask(d, "slowest 100 by e2e, last hour", sql);
+    plain_ask(d, "newest 100 of an outcome of 1 %",
+              "SELECT * FROM requests WHERE outcome = 1 ORDER BY end_us DESC LIMIT 100");
+    plain_ask(d, "of a tenant that is nowhere, all",
+              "SELECT * FROM requests WHERE tenant = 'nobody' ORDER BY end_us DESC LIMIT 100");
+    snprintf(sql, sizeof(sql), "SELECT * FROM requests WHERE request_id = '%s'", wanted_id);
+    plain_ask(d, "by id", sql);
+    sqlite3_finalize(s);
+    sqlite3_close(d);
+}
+
 int main(int argc, char **argv)
 {
     uint64_t millions = 5;
     struct rng g;
     if (argc < 2 || (argc > 2 && num_parse_u64(span_cstr(argv[2]), &millions) < 0)) {
-        fprintf(stderr, "usage: %s DIR [MILLIONS]\n", argv[0]);
+        fprintf(stderr, "usage: %s DIR [MILLIONS [plain]]\n", argv[0]);
         return 2;
     }
     rng_seed(&g, 42);
@@ -312,5 +425,7 @@ int main(int argc, char **argv)
         fill_sample(&g, &samples[i]);
     append(argv[1], millions * 1000000);
     questions(argv[1]);
+    if (argc > 3 && strcmp(argv[3], "plain") == 0)
+        plain(argv[1], millions * 1000000);
     return 0;
 }

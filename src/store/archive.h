@@ -3,9 +3,10 @@
  * store/archive.h - a day's rows as compressed JSON lines, before its file goes.
  *
  * Shape:     DIR/requests-2026-11-30.jsonl.zst, lines as in the request log (docs/RECORD.md), in
- * the order in which rows were stored. Written under another name, synced, then renamed; where the
- * name is taken, a number comes before the ending. Errors:    as db/db.h and of writing files; what
- * is damaged is left out. Threading: one owner.
+ *            the order in which rows were stored. Written under another name, synced, then
+ *            renamed; where the name is taken, a number comes before the ending.
+ * Errors:    as db/db.h and of writing files; what is damaged is left out.
+ * Threading: one owner.
  */
 #ifndef STORE_ARCHIVE_H
 #define STORE_ARCHIVE_H

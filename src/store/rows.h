@@ -13,8 +13,8 @@
  * Errors:    as db/db.h. A damaged file is set aside and a fresh one begun.
  * Threading: struct rows belongs to the writer; struct rows_reader to one thread at a time, and
  *            sees what was committed before its call.
- * Limits:    bytes on disk, days kept; the oldest day goes first, whole. ROWS_PENDING_BYTES wait
- * for a commit.
+ * Limits:    bytes on disk, days kept; the oldest day goes first, whole; of a day that alone is
+ *            more than the budget, the oldest segments go. ROWS_PENDING_BYTES wait for a commit.
  */
 #ifndef STORE_ROWS_H
 #define STORE_ROWS_H
@@ -71,10 +71,11 @@ struct rows_stats {
     uint64_t n_committed; /* rows, since rows_open */
     uint64_t n_segments;  /* made */
     uint64_t n_days_expired, n_days_over_budget, n_days_set_aside;
-    int64_t disk_bytes;     /* as of the last look of rows_maintain, once a minute */
-    size_t n_days;          /* the same */
-    int last_error;         /* of the last commit; 0: it went well */
-    const char *last_words; /* what SQLite said to it; valid until the next call */
+    uint64_t n_rows_over_budget; /* of a day that alone is more than the budget */
+    int64_t disk_bytes;          /* as of the last look of rows_maintain, once a minute */
+    size_t n_days;               /* the same */
+    int last_error;              /* of the last commit; 0: it went well */
+    const char *last_words;      /* what SQLite said to it; valid until the next call */
 };
 void rows_stats(const struct rows *r, struct rows_stats *ret);
 

@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "store/rows_private.h"
 
-enum { LOOK_S = 60, SETTLE_S = 600 };
+enum { LOOK_S = 60, SETTLE_S = 600, SHRINK_PAGES = 4096 };
 
 /* --- segments --- */
 
@@ -154,6 +154,47 @@ static int64_t size_of_day(const struct rows *r, int64_t number)
     return day_path(r->dir, number, ".db", path, sizeof(path)) < 0 ? 0 : db_size(path);
 }
 
+/* Bytes of the file that hold something. */
+static int used_bytes(struct day *d, int64_t *ret)
+{
+    int64_t n_pages = 0;
+    int64_t n_free = 0;
+    int64_t page_bytes = 0;
+    int error = db_query_i64(d->db, "PRAGMA page_count", &n_pages);
+    if (error == 0)
+        error = db_query_i64(d->db, "PRAGMA freelist_count", &n_free);
+    if (error == 0)
+        error = db_query_i64(d->db, "PRAGMA page_size", &page_bytes);
+    if (error == 0)
+        *ret = (n_pages - n_free) * page_bytes;
+    return error;
+}
+
+/* One day alone is more than the budget: its oldest segment goes, and its pages back to the file
+ * system. 1: one went; 0: there is none, or no need. */
+static int let_segment_go(struct rows *r, int64_t number)
+{
+    struct day *d;
+    int64_t n_bytes = 0;
+    int64_t n_rows = 0;
+    int error = rows_day(r, number, &d);
+    if (error < 0)
+        return error;
+    error = used_bytes(d, &n_bytes);
+    if (error == 0 && n_bytes <= r->config.max_disk_bytes)
+        return 0;
+    if (error == 0)
+        error = segment_drop_oldest(d, &n_rows);
+    while (error == 0 && n_rows > 0 && (error = db_shrink(d->db, SHRINK_PAGES)) == 1)
+        error = 0;
+    if (error < 0)
+        return rows_day_failed(r, d, error);
+    if (n_rows > 0 && r->stats.n_rows_over_budget == 0)
+        LOG_WARN("the request rows of one day are more than requests.max_disk, its oldest go");
+    r->stats.n_rows_over_budget += (uint64_t)n_rows;
+    return n_rows > 0;
+}
+
 static int let_oldest_go(struct rows *r, const int64_t *days, size_t n, wall_t now)
 {
     int64_t n_bytes = 0;
@@ -163,9 +204,10 @@ static int let_oldest_go(struct rows *r, const int64_t *days, size_t n, wall_t n
     r->stats.n_days = n;
     if (n > 0 && (days[0] + 1) * DAY_US + r->config.keep_us <= now.us)
         return let_go(r, days[0], false);
-    /* The newest one is being written. */
     bool is_over_budget = r->config.max_disk_bytes > 0 && n_bytes > r->config.max_disk_bytes;
-    return is_over_budget && n > 1 ? let_go(r, days[0], true) : 0;
+    if (!is_over_budget || n == 0)
+        return 0;
+    return n > 1 ? let_go(r, days[0], true) : let_segment_go(r, days[0]);
 }
 
 static int look(struct rows *r, wall_t now)

@@ -258,3 +258,45 @@ int segment_make(struct segment_maker *m, struct day *d)
         d->n_tail_rows -= m->n_rows < d->n_tail_rows ? m->n_rows : d->n_tail_rows;
     return r;
 }
+
+/* --- the oldest one goes --- */
+
+static int delete_segment(struct day *d, int64_t row)
+{
+    static const char *const sql[] = {
+        "DELETE FROM columns WHERE id BETWEEN ?1 * 1024 AND ?1 * 1024 + 1023",
+        "DELETE FROM filters WHERE row = ?1",
+        "DELETE FROM segments WHERE row = ?1",
+    };
+    int r = 0;
+    _Static_assert(DAY_FIELDS_MAX == 1024, "as the statement has it");
+    for (size_t i = 0; i < ARRAY_LEN(sql) && r == 0; i++) {
+        sqlite3_stmt *s;
+        if ((r = db_prepare(d->db, sql[i], &s)) < 0)
+            break;
+        sqlite3_bind_int64(s, 1, row);
+        r = db_step(s);
+        sqlite3_finalize(s);
+    }
+    return r;
+}
+
+int segment_drop_oldest(struct day *d, int64_t *ret_n_rows)
+{
+    int64_t row = 0;
+    int64_t n_rows = 0;
+    int r = day_begin(d);
+    if (r == 0)
+        r = db_query_i64(d->db, "SELECT row FROM segments ORDER BY row LIMIT 1", &row);
+    if (r == 0)
+        r = db_query_i64(d->db, "SELECT n_rows FROM segments ORDER BY row LIMIT 1", &n_rows);
+    if (r == 0)
+        r = delete_segment(d, row);
+    if (r == -ENOENT)
+        r = 0;
+    if (r == 0)
+        r = day_commit(d);
+    if (r == 0)
+        *ret_n_rows = n_rows;
+    return r;
+}

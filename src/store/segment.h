@@ -29,6 +29,10 @@ struct segment_maker *segment_maker_free(struct segment_maker *m);
  */
 int segment_make(struct segment_maker *m, struct day *d) WARN_UNUSED;
 
+/* Removes the day's oldest segment; *ret_n_rows: how many rows that were, 0: it has none. After an
+ * error the day has to be closed. */
+int segment_drop_oldest(struct day *d, int64_t *ret_n_rows) WARN_UNUSED;
+
 /* The zone of a field of that number; false: nothing is known of it. */
 bool segment_zone(struct span zones, int64_t field, struct column_zone *ret);
 

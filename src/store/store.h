@@ -7,14 +7,16 @@
  *            what is due (segments, retention).
  * Promise:   a pushed row survives kill -9 within 1 s, as long as database or spill file take it.
  * Refusal:   while the database refuses (disk full, read-only, locked, failing) rows go into the
- *            spill file, and from there into the database, in order, once it takes them again. With
- *            that full they wait in memory, and beyond it they are lost: STAT_DROP_STORE_WRITE;
- * where nothing refused, STAT_DROP_STORE_QUEUE. Told once, with a remedy, and counted. Directory:
- * DIR/requests-DAY.db, DIR/series.db, DIR/spill, DIR/lock. While another process holds the lock (a
- * restart without a gap) everything waits in memory. Shutdown:  after the log's thread has ended
- * (it pushes), and after the last reader of series was closed: store_free drains, ends our series
- * with stale markers, commits, closes. Threading: push, status, configure and reader_open from any
- * thread; push never waits for the disk.
+ *            spill file, and from there into the database, in order, once it takes them again.
+ *            With that full they wait in memory, and beyond it they are lost, counted as
+ *            STAT_DROP_STORE_WRITE; where nothing refused, as STAT_DROP_STORE_QUEUE. Told once,
+ *            with a remedy.
+ * Directory: DIR/requests-DAY.db, DIR/series.db, DIR/spill, DIR/lock. While another process holds
+ *            the lock (a restart without a gap) everything waits in memory.
+ * Shutdown:  after the log's thread has ended (it pushes), and after the last reader of series was
+ *            closed: store_free drains, ends our series with stale markers, commits, closes.
+ * Threading: push, status, configure and reader_open from any thread; push never waits for the
+ *            disk.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H

@@ -256,6 +256,29 @@ static void test_on_line(void **state)
     fixture_done(&f);
 }
 
+static void keep_id(void *arg, const struct record *r)
+{
+    struct buf *ids = arg;
+    assert_int_equal(buf_append(ids, span_cstr(r->request_id)), 0);
+}
+
+/* And the records themselves. */
+static void test_on_record(void **state)
+{
+    (void)state;
+    struct buf ids;
+    struct jsonlog *log = NULL;
+    buf_init(&ids, 1 << 20);
+    struct jsonlog_config config = {
+        .path = "", .capacity = 100, .on_record = keep_id, .on_record_arg = &ids};
+    assert_int_equal(jsonlog_new(&config, &log, NULL), 0);
+    for (int k = 0; k < 3; k++)
+        push(log, k);
+    jsonlog_free(log);
+    assert_span_equal("ids", buf_span(&ids), SPAN("req-000000req-000001req-000002"));
+    buf_done(&ids);
+}
+
 static void test_queue_full(void **state)
 {
     (void)state;
@@ -634,6 +657,7 @@ int main(void)
         cmocka_unit_test(test_many_senders),
         cmocka_unit_test(test_standard_output),
         cmocka_unit_test(test_on_line),
+        cmocka_unit_test(test_on_record),
         cmocka_unit_test(test_queue_full),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_long_lines),

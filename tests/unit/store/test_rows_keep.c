@@ -95,6 +95,25 @@ static size_t count_rows(const struct fixture *f)
     return n;
 }
 
+static int sum(void *ctx, size_t n_rows, const double *const *columns)
+{
+    (void)columns;
+    *(size_t *)ctx += n_rows;
+    return 0;
+}
+
+/* The same without the limit of a question. */
+static size_t count_scanned(const struct fixture *f)
+{
+    struct rows_reader *reader = NULL;
+    const struct record_field *fields[] = {sample_field("status")};
+    size_t n = 0;
+    assert_int_equal(rows_reader_open(f->dir.path, &reader, NULL), 0);
+    assert_int_equal(rows_scan(reader, (wall_t){0}, (wall_t){INT64_MAX}, fields, 1, sum, &n), 0);
+    rows_reader_close(reader);
+    return n;
+}
+
 /* --- days that go --- */
 
 static void days_go_when_they_are_old_enough(void **state)
@@ -134,6 +153,28 @@ static void the_oldest_go_when_the_disk_budget_is_used_up(void **state)
     add_day(&f, first_day + 3);
     maintain(&f, (first_day + 3) * DAY_US + DAY_US / 2);
     assert_int_equal(days_there(&f), 2);
+    teardown(&f);
+}
+
+/* One day of several segments that are some 6 MiB: the older ones go. */
+static void of_a_day_that_is_too_large_the_oldest_rows_go(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct rows_stats stats;
+    setup(&f, NULL);
+    for (int i = 0; i < 61; i++)
+        add_day(&f, first_day);
+    wall_t now = {first_day * DAY_US + DAY_US / 2};
+    maintain(&f, now.us);
+    struct rows_config config = {.max_disk_bytes = 3 * MIB};
+    assert_int_equal(rows_configure(f.rows, &config), 0);
+    maintain(&f, now.us);
+    rows_stats(f.rows, &stats);
+    assert_true(stats.n_rows_over_budget >= 4096);
+    size_t n = count_scanned(&f);
+    assert_int_equal(n, 61 * ROWS_A_DAY - stats.n_rows_over_budget);
+    assert_true(n > 4096); /* no more than needed */
     teardown(&f);
 }
 
@@ -438,6 +479,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(days_go_when_they_are_old_enough),
         cmocka_unit_test(the_oldest_go_when_the_disk_budget_is_used_up),
+        cmocka_unit_test(of_a_day_that_is_too_large_the_oldest_rows_go),
         cmocka_unit_test(a_day_that_is_over_is_finished),
         cmocka_unit_test(days_are_archived_before_they_go),
         cmocka_unit_test(a_day_that_cannot_be_archived_stays_unless_the_disk_is_full),
