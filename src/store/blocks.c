@@ -89,6 +89,7 @@ int blocks_append(struct blocks *b, const struct record *record)
 {
     int64_t end_us = fields_end_us(record->started_at.us, record->total_ns);
     int64_t day = day_of(end_us);
+    day = day < 0 ? 0 : day > DAY_MAX ? DAY_MAX : day; /* clocks that are wrong */
     if (b->n_bytes >= b->max_bytes)
         return -ENOBUFS;
     struct block *block = open_block(b, day);

@@ -23,7 +23,9 @@
 
 enum { DAY_PATH_MAX = 4096, DAY_FIELDS_MAX = 1024 };
 
-#define DAY_US (INT64_C(86400) * US_PER_S)
+/* 9999-12-31: names have four digits for the year. */
+#define DAY_MAX INT64_C(2932896)
+#define DAY_US  (INT64_C(86400) * US_PER_S)
 
 extern const struct db_schema day_schema;
 

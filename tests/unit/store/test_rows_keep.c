@@ -201,6 +201,34 @@ static void a_day_that_is_over_is_finished(void **state)
     teardown(&f);
 }
 
+/* A clock that is wrong by ages costs no row. */
+static void rows_of_impossible_days_are_kept(void **state)
+{
+    (void)state;
+    struct fixture f;
+    static const int64_t times[] = {-5, 0, INT64_C(-62135596800000000), INT64_C(253402300800000000),
+                                    INT64_C(999999999999999999)};
+    setup(&f, NULL);
+    for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+        record_init(&f.sample.r);
+        f.sample.r.started_at.us = times[i];
+        snprintf(f.sample.r.request_id, sizeof(f.sample.r.request_id), "r%zu", i);
+        assert_int_equal(rows_append(f.rows, &f.sample.r), 0);
+    }
+    assert_int_equal(rows_commit(f.rows), 0);
+    struct rows_reader *reader = NULL;
+    assert_int_equal(rows_reader_open(f.dir.path, &reader, NULL), 0);
+    for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+        char id[8];
+        size_t n = 0;
+        snprintf(id, sizeof(id), "r%zu", i);
+        assert_int_equal(rows_find(reader, span_cstr(id), count, &n), 0);
+        assert_int_equal(n, 1);
+    }
+    rows_reader_close(reader);
+    teardown(&f);
+}
+
 /* --- archive --- */
 
 static size_t read_archive(const char *path, char *first_line, size_t cap)
@@ -481,6 +509,7 @@ int main(void)
         cmocka_unit_test(the_oldest_go_when_the_disk_budget_is_used_up),
         cmocka_unit_test(of_a_day_that_is_too_large_the_oldest_rows_go),
         cmocka_unit_test(a_day_that_is_over_is_finished),
+        cmocka_unit_test(rows_of_impossible_days_are_kept),
         cmocka_unit_test(days_are_archived_before_they_go),
         cmocka_unit_test(a_day_that_cannot_be_archived_stays_unless_the_disk_is_full),
         cmocka_unit_test(a_damaged_day_is_set_aside_and_begun_anew),

@@ -251,6 +251,28 @@ static void a_directory_that_cannot_be_made_is_told(void **state)
     assert_int_equal(mem_live_blocks(), 0);
 }
 
+/* All of the first allocations, fewer later on: SQLite makes a thousand. */
+static void without_memory_it_does_not_begin(void **state)
+{
+    (void)state;
+    struct fixture f;
+    int r = -ENOMEM;
+    int n_failed = 0;
+    setup(&f);
+    assert_int_equal(metrics_new(NULL, &f.metrics), 0);
+    int64_t n_blocks = mem_live_blocks();
+    struct store_config config = {.dir = f.dir.path, .metrics = f.metrics};
+    for (uint64_t n = 1; r != 0; n += 1 + n / 6) {
+        mem_fail_from(n);
+        r = store_new(&config, &f.store, NULL);
+        mem_fail_off();
+        n_failed += r != 0;
+        assert_true(r == 0 || (f.store == NULL && mem_live_blocks() == n_blocks));
+    }
+    assert_true(n_failed > 20);
+    teardown(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,6 +282,7 @@ int main(void)
         cmocka_unit_test(what_finds_no_place_is_counted),
         cmocka_unit_test(series_are_gathered_and_read),
         cmocka_unit_test(a_directory_that_cannot_be_made_is_told),
+        cmocka_unit_test(without_memory_it_does_not_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
