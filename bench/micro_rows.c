@@ -416,6 +416,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s DIR [MILLIONS [plain]]\n", argv[0]);
         return 2;
     }
+    (void)setvbuf(stdout, NULL, _IOLBF, 0);
     rng_seed(&g, 42);
     for (size_t i = 0; i < ARRAY_LEN(timelines); i++) {
         for (size_t k = 0; k < sizeof(timelines[0]); k++)

@@ -179,7 +179,7 @@ static int apply_block(const struct condition *c, struct chunk_source *s, const 
 static void apply_column(const struct condition *c, const struct column *column, uint8_t *keep)
 {
     bool nothing = test_any_text(c, (struct span){0});
-    bool of_text[COLUMN_ROWS_MAX];
+    bool of_text[COLUMN_ROWS_MAX] = {false};
     size_t k = 0;
     for (size_t i = 0; i < column->n_texts; i++)
         of_text[i] = test_any_text(c, column_text_at(column, i));

@@ -54,7 +54,8 @@ static int64_t number_of(const char *name)
     struct tm tm = {0};
     for (size_t i = 0; i < sizeof(form); i++) {
         bool is_digit = name[i] >= '0' && name[i] <= '9';
-        if (form[i] == 'd' && i < 19 && i > 8 ? !is_digit : name[i] != form[i])
+        bool is_number = i > 8 && i < 19 && form[i] == 'd';
+        if (is_number ? !is_digit : name[i] != form[i])
             return -1;
     }
     uint64_t year = 0;

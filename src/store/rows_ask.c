@@ -278,7 +278,7 @@ static int fill_chunk(struct ask *a, const struct place *places, size_t n)
 static int fill(struct ask *a, const struct hit *hits, size_t n, struct record *records,
                 bool *is_there)
 {
-    struct place places[RECORDS_AT_ONCE];
+    struct place places[RECORDS_AT_ONCE] = {0};
     for (size_t i = 0; i < n; i++) {
         is_there[i] = false;
         places[i] = (struct place){hits[i].day, hits[i].row, &records[i], &is_there[i]};
