@@ -211,6 +211,7 @@ static const struct record_field *field(const char *name)
 static uint64_t ask(struct rows_reader *reader, const char *name, const struct rows_question *q)
 {
     double ms[N_REPEATS];
+    double cpu = cpu_s();
     uint64_t got[2];
     for (int i = 0; i < N_REPEATS; i++) {
         mono_t start = clock_mono();
@@ -219,8 +220,8 @@ static uint64_t ask(struct rows_reader *reader, const char *name, const struct r
         ms[i] = since(start) * 1e3;
     }
     qsort(ms, N_REPEATS, sizeof(ms[0]), compare);
-    printf("%-46s %8.2f ms (max %.2f), %llu rows\n", name, ms[N_REPEATS / 2], ms[N_REPEATS - 1],
-           (unsigned long long)got[0]);
+    printf("%-46s %8.2f ms (max %.2f; CPU %.2f), %llu rows\n", name, ms[N_REPEATS / 2],
+           ms[N_REPEATS - 1], (cpu_s() - cpu) * 1e3 / N_REPEATS, (unsigned long long)got[0]);
     return got[1];
 }
 
