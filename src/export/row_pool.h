@@ -6,8 +6,9 @@
  * Role:      a worker copies a row, the log's thread gives it back, thousands of times a second. To
  *            the allocator such blocks are large ones, and two threads would meet at its lock for
  *            each.
- * Memory:    about 2 KiB per copy, more only for long timelines and labels. ROW_POOL_SPARE_MAX of
- * them stay when they are given back. Threading: copy and give from any thread.
+ * Memory:    about 2 KiB per copy, more only for long timelines and labels. ROW_POOL_SPARE_MAX
+ *            stay when they are given back.
+ * Threading: copy and give from any thread.
  */
 #ifndef EXPORT_ROW_POOL_H
 #define EXPORT_ROW_POOL_H
