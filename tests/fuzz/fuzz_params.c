@@ -47,7 +47,8 @@ static void check_values(struct arena *a, const struct params *p)
         int64_t ms = 0;
         if (params_time(v, &ms) == 0)
             FUZZ_CHECK(ms >= PARAMS_TIME_MIN && ms <= PARAMS_TIME_MAX);
-        (void)params_duration(v, &ms);
+        if (params_duration(v, &ms) == 0)
+            FUZZ_CHECK(ms >= 0);
         FUZZ_CHECK(params_unescape_name(a, v, &name) == 0);
         FUZZ_CHECK(name.n <= v.n);
         FUZZ_CHECK(span_eq(params_get(p, p->at[i].name), v) ||

@@ -77,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_query(text);
     if (size > 0)
         check_series(text);
-    (void)promql_parse_duration(text, &ms);
+    if (promql_parse_duration(text, &ms) == 0)
+        FUZZ_CHECK(ms >= 0);
     struct promql_expr *e = NULL;
     struct promql_error error;
     int r = promql_parse_selector(text, &e, &error);

@@ -415,7 +415,7 @@ static int check_foreign(void *ctx, uint64_t key, const struct record *r)
 {
     static const int outcomes[] = {-1, OUTCOME_HTTP_ERROR, OUTCOME_OK};
     struct foreign *f = ctx;
-    char id[8];
+    char id[16];
     (void)key;
     snprintf(id, sizeof(id), "r%d", f->n);
     assert_string_equal(r->request_id, id);
