@@ -8,9 +8,11 @@
  */
 #include "cli/demo.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -29,6 +31,7 @@ struct demo {
     const char *upstream; /* NULL: the simulator */
     const char *listen, *admin;
     char sim_url[LINE_MAX_BYTES];
+    char data_dir[LINE_MAX_BYTES]; /* "": nothing is kept */
     pid_t sim, load;
 };
 
@@ -37,7 +40,8 @@ static void help_print(FILE *to)
     fputs(
         "usage: inferometer demo [--upstream URL] [--listen ADDR:PORT] [--admin ADDR:PORT]\n\n"
         "Starts a simulated engine, the gateway in front of it and a light load, all on loopback,\n"
-        "and shows a live table. Ctrl-C stops everything.\n\n"
+        "and shows a live table. Ctrl-C stops everything, and what was kept meanwhile for\n"
+        "`inferometer query` goes with it.\n\n"
         "  --upstream URL      measure this engine instead; no simulator, no load\n"
         "  --listen ADDR:PORT  where clients connect (default 127.0.0.1:8400)\n"
         "  --admin ADDR:PORT   metrics and API (default 127.0.0.1:8401)\n\n"
@@ -128,6 +132,36 @@ static int load_start(struct demo *d, const char *listen)
     return d->load < 0 ? -errno : 0;
 }
 
+/* --- what is kept while it runs --- */
+
+/* Without one the rest still works. */
+static void data_dir_make(struct demo *d)
+{
+    const char *where = getenv("TMPDIR");
+
+    (void)snprintf(d->data_dir, sizeof(d->data_dir), "%.200s/inferometer-demo-XXXXXX",
+                   where && where[0] ? where : "/tmp");
+    if (!mkdtemp(d->data_dir)) {
+        fprintf(stderr, "inferometer: no history, \"%s\" could not be made: %s\n", d->data_dir,
+                err_str(-errno));
+        d->data_dir[0] = '\0';
+    }
+}
+
+static void data_dir_remove(const struct demo *d)
+{
+    DIR *dir = d->data_dir[0] ? opendir(d->data_dir) : NULL;
+    const struct dirent *e;
+
+    if (!dir)
+        return;
+    while ((e = readdir(dir)) != NULL)
+        (void)unlinkat(dirfd(dir), e->d_name, 0); /* "." and ".." are no files */
+    closedir(dir);
+    if (rmdir(d->data_dir) < 0)
+        fprintf(stderr, "inferometer: \"%s\" is left: %s\n", d->data_dir, err_str(-errno));
+}
+
 /* --- the table --- */
 
 static void table_loop(struct daemon *d)
@@ -159,8 +193,23 @@ static void table_loop(struct daemon *d)
 static int demo_gateway_start(struct demo *d, struct daemon **ret)
 {
     const char *upstream = d->upstream ? d->upstream : d->sim_url;
-    const char *const flags[] = {"serve",  "--upstream", upstream, "--listen", d->listen, "--admin",
-                                 d->admin, "--workers",  "1",      "--log",    ""};
+    const char *const flags[] = {"serve",
+                                 "--upstream",
+                                 upstream,
+                                 "--listen",
+                                 d->listen,
+                                 "--admin",
+                                 d->admin,
+                                 "--set",
+                                 "workers=1",
+                                 "--log",
+                                 "",
+                                 "--data",
+                                 d->data_dir,
+                                 "--set",
+                                 "history.interval=1s",
+                                 "--set",
+                                 "requests.spill=1MiB"};
     char *argv[ARRAY_LEN(flags)];
     struct config_args args = {0};
     struct err_list errors;
@@ -191,10 +240,12 @@ static void addresses_print(const struct demo *d, const struct daemon *gateway)
            "metrics  http://%s/metrics\n"
            "in flight http://%s/api/v1/inflight\n"
            "recent   http://%s/api/v1/requests/recent\n"
+           "query    inferometer query --url http://%s --start -2m \\\n"
+           "         'histogram_quantile(0.9, sum by (le) (rate(llm_ttft_seconds_bucket[30s])))'\n"
            "Ctrl-C stops everything\n\n",
            d->upstream ? d->upstream : d->sim_url, d->upstream ? "" : " (simulated)",
            daemon_listen_text(gateway, 0), daemon_admin_text(gateway), daemon_admin_text(gateway),
-           daemon_admin_text(gateway));
+           daemon_admin_text(gateway), daemon_admin_text(gateway));
     fflush(stdout);
 }
 
@@ -208,6 +259,7 @@ static int demo_run(struct demo *d)
         if (r < 0)
             fprintf(stderr, "inferometer: could not start the simulator: %s\n", err_str(r));
     }
+    data_dir_make(d);
     if (r == 0)
         r = demo_gateway_start(d, &gateway);
     if (r == 0 && !d->upstream) {
@@ -222,6 +274,7 @@ static int demo_run(struct demo *d)
     child_stop(d->load);
     daemon_stop(gateway);
     child_stop(d->sim);
+    data_dir_remove(d);
     return r < 0 ? 1 : 0;
 }
 

@@ -120,10 +120,10 @@ static bool choice_takes(struct choice *c, struct span name)
 }
 
 /* The next label from *i on that counts; NULL at the end. */
-static const struct label *choice_next(struct choice *c, struct labels l, size_t *i)
+static const struct label *choice_next(struct choice *c, const struct labels *l, size_t *i)
 {
-    for (; *i < l.n; (*i)++) {
-        const struct label *label = &l.at[*i];
+    for (; *i < l->n; (*i)++) {
+        const struct label *label = &l->at[*i];
         if (c->is_without && span_eq(label->name, SPAN(LABEL_NAME)))
             continue;
         if (choice_takes(c, label->name)) {
@@ -140,7 +140,7 @@ uint64_t labels_hash_of(struct labels l, const struct span *names, size_t n, boo
     const struct label *label;
     uint64_t h = HASH_START;
 
-    for (size_t i = 0; (label = choice_next(&c, l, &i)) != NULL;)
+    for (size_t i = 0; (label = choice_next(&c, &l, &i)) != NULL;)
         h = mix_label(h, label);
     return mix_end(h);
 }
@@ -154,8 +154,8 @@ bool labels_eq_of(struct labels a, struct labels b, const struct span *names, si
     size_t j = 0;
 
     for (;;) {
-        const struct label *left = choice_next(&of_a, a, &i);
-        const struct label *right = choice_next(&of_b, b, &j);
+        const struct label *left = choice_next(&of_a, &a, &i);
+        const struct label *right = choice_next(&of_b, &b, &j);
         if (!left || !right)
             return left == right;
         if (!span_eq(left->name, right->name) || !span_eq(left->value, right->value))

@@ -13,7 +13,8 @@ import test from './lib/test.mjs';
 import { startUpstream } from './lib/upstream.mjs';
 import { SANITIZED, waitFor } from './lib/wait.mjs';
 
-const COMMANDS = ['serve', 'reload', 'demo', 'config', 'key', 'sim', 'load', 'replay', 'promql', 'docs'];
+const COMMANDS = ['serve', 'reload', 'demo', 'config', 'key', 'sim', 'load', 'replay', 'query', 'promql',
+  'docs'];
 
 test('--help of everything', async () => {
   const main = await run(['--help']);
@@ -238,8 +239,10 @@ test('load takes an answer of which it lost an event for none', async (t) => {
   assert.deepEqual(report.errors, { bad_response: 1 });
 });
 
-test('demo: addresses, a table, and no child left behind', async (t) => {
-  const demo = start(t, ['demo', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0']);
+test('demo: addresses, a table, a history, and nothing left behind', async (t) => {
+  const kept = tempDir(t);
+  const demo = start(t, ['demo', '--listen', '127.0.0.1:0', '--admin', '127.0.0.1:0'],
+    { env: { ...process.env, TMPDIR: kept } });
   const [, gateway] = await demo.printed(/gateway\s+http:\/\/127\.0\.0\.1:(\d+)\/v1/);
   const [, admin] = await demo.printed(/metrics\s+http:\/\/127\.0\.0\.1:(\d+)\/metrics/);
   await demo.printed(/engine\s+http:\/\/127\.0\.0\.1:\d+ \(simulated\)/);
@@ -256,10 +259,16 @@ test('demo: addresses, a table, and no child left behind', async (t) => {
   assert.equal(mine.status, 200);
   const before = demo.stdout.length;
   await waitFor('a table', () => /ttft/i.test(demo.stdout.slice(before)), { timeoutMs: 12000 });
+  const [, url] = await demo.printed(/inferometer query --url (\S+)/);
+  const asked = await run(['query', '--url', url, 'sum(llm_requests_total)']);
+  assert.equal(asked.code, 0, asked.stderr);
+  assert.match(asked.stdout, /\{\} +[1-9]/);
+  assert.equal(readdirSync(kept).length, 1);
 
   const exit = await demo.stop('SIGINT');
   assert.deepEqual(exit, { code: 0, signal: null });
   for (const pid of children) assert.ok(!existsSync(`/proc/${pid}`), `child ${pid} is left`);
+  assert.deepEqual(readdirSync(kept), []);
 }, { limitMs: 30000 });
 
 test('demo in front of an engine of one\'s own: no simulator, no load', async (t) => {
