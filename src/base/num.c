@@ -274,6 +274,12 @@ size_t num_format_double(double v, char *dst)
     return (size_t)n;
 }
 
+size_t num_format_fraction(double v, char *dst)
+{
+    size_t n = num_format_double(v, dst);
+    return isfinite(v) && !strpbrk(dst, ".e") ? n + copy_text(dst + n, ".0") : n;
+}
+
 const char num_digit_pairs[] = "00010203040506070809101112131415161718192021222324"
                                "25262728293031323334353637383940414243444546474849"
                                "50515253545556575859606162636465666768697071727374"

@@ -27,6 +27,8 @@ int num_parse_bytes(struct span s, uint64_t *ret_bytes) WARN_UNUSED;
 
 /* Shortest text that reads back as the same double ("0.1", "1e-06", "+Inf", "NaN"). dst >= 32 B. */
 size_t num_format_double(double v, char *dst);
+/* The same, and ".0" behind whole numbers, as OpenMetrics writes bounds of buckets: "1.0". */
+size_t num_format_fraction(double v, char *dst);
 
 size_t num_format_long_u64(uint64_t v, char *dst); /* num_format_u64's way with several digits */
 /* The same digits without an exponent, whatever they cost: "0.000001". Returns the length. */

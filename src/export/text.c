@@ -181,10 +181,10 @@ static void set_bounds(struct text_writer *w, const struct hist_bounds *b)
         return;
     w->bounds = b;
     for (size_t i = 0; i < b->n; i++) {
-        size_t n = num_format_double(hist_raw_to_unit(b->layout, b->upper[i]), w->le[i]);
+        double upper = hist_raw_to_unit(b->layout, b->upper[i]);
+        size_t n = w->flavour->is_openmetrics ? num_format_fraction(upper, w->le[i])
+                                              : num_format_double(upper, w->le[i]);
         w->le[i][n] = '\0';
-        if (w->flavour->is_openmetrics && !strpbrk(w->le[i], ".eE"))
-            memcpy(w->le[i] + n, ".0", 3);
     }
 }
 

@@ -258,6 +258,28 @@ static void test_format_double(void **state)
     assert_formats(9007199254740993.0, "9007199254740992");
 }
 
+static void test_format_fraction(void **state)
+{
+    static const struct {
+        double v;
+        const char *expect;
+    } rows[] = {{0, "0.0"},
+                {1, "1.0"},
+                {-20, "-20.0"},
+                {0.5, "0.5"},
+                {1e-6, "1e-06"},
+                {1e300, "1e+300"},
+                {(double)INFINITY, "+Inf"},
+                {-(double)INFINITY, "-Inf"},
+                {(double)NAN, "NaN"}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char dst[32];
+        size_t n = num_format_fraction(rows[i].v, dst);
+        assert_span_equal(rows[i].expect, span_of(dst, n), span_cstr(rows[i].expect));
+    }
+}
+
 static void test_double_round_trip(void **state)
 {
     struct rng rng;
@@ -423,6 +445,7 @@ int main(void)
         cmocka_unit_test(test_parse_duration),
         cmocka_unit_test(test_parse_bytes),
         cmocka_unit_test(test_format_double),
+        cmocka_unit_test(test_format_fraction),
         cmocka_unit_test(test_double_round_trip),
         cmocka_unit_test(test_other_locale),
         cmocka_unit_test(test_format_integers),
