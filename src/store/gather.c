@@ -24,8 +24,9 @@ enum {
 enum { ID_NATIVE, ID_SUM, ID_COUNT, ID_BUCKETS };
 
 struct entry {
-    uint64_t hash; /* 0: an empty slot */
-    uint64_t tick; /* in which it was there last */
+    uint64_t hash;      /* 0: an empty slot */
+    uint64_t tick;      /* in which it was there last */
+    int64_t created_us; /* of what its last sample counted; -1: there was none */
     uint32_t *ids;
     uint32_t n_ids;
     const struct hist_bounds *bounds; /* of the buckets */
@@ -39,16 +40,22 @@ struct gather {
     struct entry *slots;
     size_t n_slots, n_entries;
     uint64_t tick;
-    int64_t t_ms;
+    int64_t t_ms, before_ms; /* of this tick; no sample before it is later than that */
+    int64_t started_us;
     struct fhist_bucket buckets[HIST_BUCKETS]; /* of the histogram at hand */
     struct gather_stats stats;
 };
 
-int gather_new(const struct metrics *m, struct tsdb *t, struct labels extra, struct gather **ret)
+int gather_new(const struct metrics *m, struct tsdb *t, struct labels extra, int64_t started_ms,
+               struct gather **ret)
 {
     struct gather *g = mem_zalloc(1, sizeof(*g));
+    struct tsdb_stats held;
     if (!g)
         return -ENOMEM;
+    tsdb_stats(t, &held);
+    g->before_ms = held.newest_ms;
+    g->started_us = started_ms * 1000;
     g->metrics = m;
     g->tsdb = t;
     arena_init(&g->extra_arena, NULL);
@@ -124,7 +131,7 @@ static struct entry *entry_of(struct gather *g, const struct expose_series *s)
             return NULL;
         e = slot_of(g->slots, g->n_slots, hash);
     }
-    *e = (struct entry){.hash = hash};
+    *e = (struct entry){.hash = hash, .created_us = -1};
     g->n_entries++;
     return e;
 }
@@ -175,7 +182,7 @@ static int find_buckets(struct gather *g, const struct expose_series *s, uint32_
     char le[40];
     int r = 0;
     for (size_t i = 0; i <= b->n && r == 0; i++) {
-        size_t n = i < b->n ? num_format_double(hist_raw_to_unit(b->layout, b->upper[i]), le)
+        size_t n = i < b->n ? num_format_fraction(hist_raw_to_unit(b->layout, b->upper[i]), le)
                             : span_copy(SPAN("+Inf"), le, sizeof(le));
         le[n] = '\0';
         r = find_series(g, s, "_bucket", le, TSDB_COUNTER, &ids[ID_BUCKETS + i]);
@@ -288,6 +295,49 @@ static int append(struct gather *g, const struct entry *e, const struct expose_s
     return native < 0 ? native : classic;
 }
 
+static int64_t created_us(const struct gather *g, const struct expose_series *s)
+{
+    return s->created_at.us != 0 ? s->created_at.us : g->started_us;
+}
+
+static bool needs_zero(const struct gather *g, const struct entry *e, const struct expose_series *s)
+{
+    bool is_zero = s->hist ? s->hist->n == 0 : s->value == 0;
+    bool is_cumulative = s->hist || s->type == FAMILY_COUNTER;
+    return is_cumulative && !is_zero && created_us(g, s) > e->created_us;
+}
+
+/* What counts from 0 since the last tick was 0 when it came into being: without that sample the
+ * first value would be no increase, and a restart at a larger value no reset. */
+static void append_zero(struct gather *g, const struct entry *e, const struct expose_series *s)
+{
+    int64_t t_ms = created_us(g, s) / 1000;
+    uint32_t first = 0;
+    if (g->before_ms >= g->t_ms - 1)
+        return; /* no moment is left for it */
+    if (t_ms <= g->before_ms)
+        t_ms = g->before_ms + 1;
+    if (t_ms >= g->t_ms)
+        t_ms = g->t_ms - 1;
+    if (s->hist) {
+        const struct hist_layout *layout = s->hist->bounds->layout;
+        struct fhist empty = {.schema = HIST_SCHEMA,
+                              .zero_threshold = hist_raw_to_unit(layout, layout->zero_raw)};
+        count(g, tsdb_append_hist(g->tsdb, e->ids[ID_NATIVE], t_ms, &empty));
+        first = ID_SUM;
+    }
+    for (uint32_t i = first; i < e->n_ids; i++)
+        count(g, tsdb_append(g->tsdb, e->ids[i], t_ms, 0));
+}
+
+static int append_all(struct gather *g, struct entry *e, const struct expose_series *s)
+{
+    if (needs_zero(g, e, s))
+        append_zero(g, e, s);
+    e->created_us = created_us(g, s);
+    return append(g, e, s);
+}
+
 static int visit(void *ctx, const struct expose_series *s)
 {
     struct gather *g = ctx;
@@ -299,7 +349,7 @@ static int visit(void *ctx, const struct expose_series *s)
     if (!e->ids || (s->hist && e->bounds != s->hist->bounds))
         r = renew(g, s, e);
     if (r == 0)
-        r = append(g, e, s);
+        r = append_all(g, e, s);
     if (r == -ENOENT) { /* forgotten since nothing came for so long */
         r = renew(g, s, e);
         if (r == 0)
@@ -332,6 +382,8 @@ int gather_tick(struct gather *g, int64_t t_ms)
     int r = expose_each(g->metrics, visit, g);
     if (r == 0)
         end_missing(g);
+    if (t_ms > g->before_ms)
+        g->before_ms = t_ms;
     return r;
 }
 
@@ -340,6 +392,8 @@ void gather_end(struct gather *g, int64_t t_ms)
     g->tick++;
     g->t_ms = t_ms;
     end_missing(g);
+    if (t_ms > g->before_ms)
+        g->before_ms = t_ms;
 }
 
 void gather_stats(const struct gather *g, struct gather_stats *ret)

@@ -4,7 +4,9 @@
  *
  * Role:      what /metrics shows at one moment goes into the store under the same names and labels:
  *            counters and gauges as they are, histograms twice: classic (_bucket with le, _sum,
- *            _count) and native (the family's own name).
+ *            _count) and native (the family's own name). le is written as OpenMetrics does ("1.0").
+ * Begins:    a counter or histogram that is new, or counts anew, and is not 0 any more, gets a
+ *            sample of 0 at the time when it came into being, so that increase() misses nothing.
  * Ends:      a series that is not there any more gets a stale marker, once.
  * Memory:    about 100 bytes a series, 20 more a bucket; the ids of series are kept, so that a tick
  *            makes no labels.
@@ -20,8 +22,11 @@
 
 struct gather;
 
-/* extra: labels that every series gets (job, instance); copied. A series' own label wins. */
-int gather_new(const struct metrics *m, struct tsdb *t, struct labels extra,
+/*
+ * extra: labels that every series gets (job, instance); copied. A series' own label wins.
+ * started_ms: when series came into being that do not tell it themselves.
+ */
+int gather_new(const struct metrics *m, struct tsdb *t, struct labels extra, int64_t started_ms,
                struct gather **ret) WARN_UNUSED;
 struct gather *gather_free(struct gather *g);
 

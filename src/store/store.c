@@ -60,7 +60,7 @@ static int open_series(struct store *s, struct err *reterr)
     pthread_mutex_unlock(&s->lock);
     if (!s->config.metrics)
         return 0;
-    r = gather_new(s->config.metrics, series, s->config.own_labels, &s->gather);
+    r = gather_new(s->config.metrics, series, s->config.own_labels, s->started_ms, &s->gather);
     return r < 0 ? err_set(reterr, r, "could not set up the history of metrics: %s", err_str(r))
                  : 0;
 }
@@ -146,6 +146,7 @@ static int init(struct store *s, const struct store_config *config)
     arena_init(&s->labels_arena, NULL);
     blocks_init(&s->inbox, max_waiting);
     s->lock_fd = -1;
+    s->started_ms = clock_wall().us / 1000;
     s->config =
         (struct store_config){.spill_bytes = config->spill_bytes, .metrics = config->metrics};
     s->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

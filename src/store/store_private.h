@@ -35,6 +35,7 @@ struct store {
     char *dir;
     struct arena labels_arena;
     int lock_fd;
+    int64_t started_ms; /* wall clock; the program's counters were 0 then */
     struct rows *rows;
     struct spill *spill;
     struct tsdb *series;

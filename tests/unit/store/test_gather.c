@@ -8,13 +8,26 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/stat.h"
 #include "series/matcher.h"
 #include "store/gather.h"
 #include "tempdir.h"
 
-enum { T0 = 1000000 };
+enum { T0 = 1000000, STARTED = T0 - 60000, CREATED = T0 - 4000 };
+
+static int64_t fake_now_ms;
+
+static int64_t fake_mono(void)
+{
+    return fake_now_ms * NS_PER_MS;
+}
+
+static int64_t fake_real(void)
+{
+    return fake_now_ms * NS_PER_MS;
+}
 
 struct fixture {
     struct tempdir dir;
@@ -25,7 +38,7 @@ struct fixture {
     struct gather *gather;
 };
 
-static void setup(struct fixture *f)
+static void setup_in(struct fixture *f, const struct tempdir *dir)
 {
     static const struct label extra[] = {{SPAN_INIT("job"), SPAN_INIT("inferometer")},
                                          {SPAN_INIT("model"), SPAN_INIT("never")}};
@@ -35,15 +48,23 @@ static void setup(struct fixture *f)
                                                    .upstream = "a",
                                                    .is_stream = true,
                                                    .is_model_proven = true};
-    *f = (struct fixture){0};
-    tempdir_make(&f->dir);
+    *f = (struct fixture){.dir = *dir};
     assert_int_equal(metrics_new(NULL, &f->metrics), 0);
     assert_int_equal(metrics_shard_new(f->metrics, &f->shard), 0);
     f->set = metrics_shard_resolve(f->shard, &request);
     assert_int_equal(tsdb_open(tempdir_file(&f->dir, "series.db"), &config, &f->tsdb, NULL, NULL),
                      0);
     struct labels labels = {extra, 2};
-    assert_int_equal(gather_new(f->metrics, f->tsdb, labels, &f->gather), 0);
+    assert_int_equal(gather_new(f->metrics, f->tsdb, labels, STARTED, &f->gather), 0);
+}
+
+static void setup(struct fixture *f)
+{
+    struct tempdir dir;
+    fake_now_ms = CREATED;
+    clock_fake(fake_mono, fake_real);
+    tempdir_make(&dir);
+    setup_in(f, &dir);
 }
 
 static void teardown(struct fixture *f)
@@ -52,6 +73,7 @@ static void teardown(struct fixture *f)
     tsdb_close(f->tsdb);
     metrics_shard_release(f->shard);
     metrics_free(f->metrics);
+    clock_fake(NULL, NULL);
     tempdir_remove(&f->dir);
     assert_int_equal(mem_live_blocks(), 0);
 }
@@ -92,16 +114,17 @@ static size_t read_series(struct fixture *f, const char *name, const char *le, s
     return n;
 }
 
-/* The i-th sample of a series of one name, which is the only one. */
-static double value_of(struct fixture *f, const char *name, const char *le, size_t i)
+/* The sample at t_ms of a series of one name, which is the only one; NaN: it has none there. */
+static double value_of(struct fixture *f, const char *name, const char *le, int64_t t_ms)
 {
+    double v = (double)NAN;
     struct arena a;
     struct samples s;
     arena_init(&a, NULL);
     samples_init(&s, NULL);
     assert_row(name, read_series(f, name, le, &a, &s) == 1);
-    assert_row(name, i < s.n);
-    double v = s.v[i];
+    for (size_t i = 0; i < s.n; i++)
+        v = s.t[i] == t_ms ? s.v[i] : v;
     samples_done(&s);
     arena_done(&a);
     return v;
@@ -119,14 +142,15 @@ static void counters_gauges_and_classic_histograms(void **state)
     stat_set(STAT_RECORDS_MADE, 9);
     metrics_record_ttft(f.set, 200 * NS_PER_MS, "r3");
     tick(&f, T0 + 10000);
-    assert_true(value_of(&f, "inferometer_records_total", NULL, 0) == 5);
-    assert_true(value_of(&f, "inferometer_records_total", NULL, 1) == 9);
-    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, 0) == 2);
-    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, 1) == 3);
-    assert_true(fabs(value_of(&f, "llm_ttft_seconds_sum", NULL, 1) - 30.3) < 1e-9);
-    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "+Inf", 1) == 3);
-    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "1", 1) == 2); /* as text/plain has it */
-    assert_true(value_of(&f, "inferometer_build_info", NULL, 1) == 1);
+    assert_true(value_of(&f, "inferometer_records_total", NULL, T0) == 5);
+    assert_true(value_of(&f, "inferometer_records_total", NULL, T0 + 10000) == 9);
+    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, T0) == 2);
+    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 10000) == 3);
+    assert_true(fabs(value_of(&f, "llm_ttft_seconds_sum", NULL, T0 + 10000) - 30.3) < 1e-9);
+    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "+Inf", T0 + 10000) == 3);
+    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "1.0", T0 + 10000) ==
+                2); /* as OpenMetrics has it */
+    assert_true(value_of(&f, "inferometer_build_info", NULL, T0 + 10000) == 1);
     teardown(&f);
 }
 
@@ -144,8 +168,10 @@ static void native_histograms_have_the_familys_name(void **state)
         metrics_record_ttft(f.set, i * 10 * NS_PER_MS, "r");
     tick(&f, T0);
     assert_int_equal(read_series(&f, "llm_ttft_seconds", NULL, &a, &s), 1);
-    assert_int_equal(s.n, 1);
-    const struct fhist *h = s.h[0];
+    assert_int_equal(s.n, 2);
+    assert_non_null(s.h[0]);
+    assert_true(s.t[0] == CREATED && s.h[0]->count == 0 && s.h[0]->zero_threshold == 1e-6);
+    const struct fhist *h = s.h[1];
     assert_non_null(h);
     assert_int_equal(h->schema, 5);
     assert_true(h->count == 101 && h->zero_count == 1 && h->zero_threshold == 1e-6);
@@ -198,14 +224,17 @@ static void other_bounds_end_the_buckets_that_are_gone(void **state)
     setup(&f);
     metrics_record_ttft(f.set, NS_PER_MS, "r");
     tick(&f, T0);
+    fake_now_ms = T0 + 6000;
     assert_int_equal(metrics_set_bounds(f.metrics, &change, 1), 0);
     metrics_record_ttft(f.set, NS_PER_MS, "r");
     metrics_record_ttft(f.set, NS_PER_MS, "r");
     tick(&f, T0 + 10000);
-    assert_true(series_is_stale(value_of(&f, "llm_ttft_seconds_bucket", "0.5", 1)));
-    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "1", 1) == 2);
-    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "77", 0) == 2);
-    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "+Inf", 1) == 2);
+    assert_true(series_is_stale(value_of(&f, "llm_ttft_seconds_bucket", "0.5", T0 + 10000)));
+    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "1.0", T0 + 10000) == 2);
+    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "77.0", T0 + 10000) == 2);
+    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "77.0", T0 + 6000) == 0);
+    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 6000) == 0); /* it begins anew */
+    assert_true(value_of(&f, "llm_ttft_seconds_bucket", "+Inf", T0 + 10000) == 2);
     teardown(&f);
 }
 
@@ -220,13 +249,153 @@ static void at_the_end_everything_is_marked(void **state)
     gather_stats(f.gather, &stats);
     assert_true(stats.n_samples >= stats.n_series && stats.n_series > 100 && stats.n_lost == 0);
     gather_end(f.gather, T0 + 5000);
-    assert_true(series_is_stale(value_of(&f, "llm_ttft_seconds_count", NULL, 1)));
-    assert_true(series_is_stale(value_of(&f, "inferometer_records_total", NULL, 1)));
+    assert_true(series_is_stale(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 5000)));
+    assert_true(series_is_stale(value_of(&f, "inferometer_records_total", NULL, T0 + 5000)));
     gather_stats(f.gather, &stats);
     assert_int_equal(stats.n_series, 0);
     tick(&f, T0 + 10000); /* and comes back */
-    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, 2) == 1);
+    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 10000) == 1);
     teardown(&f);
+}
+
+/* What increase() is over all samples of a series: a smaller value than before counts whole. */
+static double increase_of(struct fixture *f, const char *name, const char *le)
+{
+    struct arena a;
+    struct samples s;
+    double sum = 0;
+    bool is_first = true;
+    double before = 0;
+    arena_init(&a, NULL);
+    samples_init(&s, NULL);
+    assert_row(name, read_series(f, name, le, &a, &s) == 1);
+    for (size_t i = 0; i < s.n; i++) {
+        if (series_is_stale(s.v[i]))
+            continue;
+        double v = s.h && s.h[i] ? s.h[i]->count : s.v[i];
+        if (!is_first)
+            sum += v < before ? v : v - before;
+        before = v;
+        is_first = false;
+    }
+    samples_done(&s);
+    arena_done(&a);
+    return sum;
+}
+
+static void assert_increase(struct fixture *f, double n)
+{
+    static const struct {
+        const char *name, *le;
+    } rows[] = {{"llm_ttft_seconds", NULL},
+                {"llm_ttft_seconds_count", NULL},
+                {"llm_ttft_seconds_bucket", "1.0"},
+                {"llm_ttft_seconds_bucket", "+Inf"}};
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_row(rows[i].name, increase_of(f, rows[i].name, rows[i].le) == n);
+}
+
+static void record(struct fixture *f, int n)
+{
+    for (int i = 0; i < n; i++)
+        metrics_record_ttft(f->set, NS_PER_MS, "r");
+}
+
+static void what_came_before_the_first_tick_is_an_increase(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f);
+    stat_set(STAT_RECORDS_MADE, 7);
+    record(&f, 10);
+    tick(&f, T0);
+    assert_increase(&f, 10);
+    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, CREATED) == 0);
+    assert_true(value_of(&f, "inferometer_records_total", NULL, STARTED) == 0);
+    assert_true(isnan(value_of(&f, "inferometer_build_info", NULL, STARTED))); /* a gauge */
+    record(&f, 3);
+    tick(&f, T0 + 10000);
+    assert_increase(&f, 13);
+    gather_end(f.gather, T0 + 20000);
+    tick(&f, T0 + 30000); /* back with what it had: no zero, or all would count again */
+    assert_increase(&f, 13);
+    teardown(&f);
+}
+
+/* The zero lies between the tick before and this one, whatever the clock says of its time. */
+static void zeros_lie_between_ticks(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t created_ms, expect_ms;
+    } rows[] = {{"before the tick before", T0 - 500, T0 + 1},
+                {"at it", T0, T0 + 1},
+                {"between", T0 + 700, T0 + 700},
+                {"at this one", T0 + 10000, T0 + 9999},
+                {"after it", T0 + 10002, T0 + 9999}};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct fixture f;
+        setup(&f);
+        tick(&f, T0);
+        fake_now_ms = rows[i].created_ms;
+        record(&f, 1);
+        tick(&f, T0 + 10000);
+        assert_row(rows[i].name,
+                   value_of(&f, "llm_ttft_seconds_sum", NULL, rows[i].expect_ms) == 0);
+        assert_increase(&f, 1);
+        teardown(&f);
+    }
+}
+
+static void without_a_moment_between_ticks_there_is_no_zero(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gather_stats stats;
+    setup(&f);
+    tick(&f, T0);
+    record(&f, 1);
+    tick(&f, T0 + 1);
+    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 1) == 1);
+    gather_stats(f.gather, &stats);
+    assert_int_equal(stats.n_lost, 0);
+    teardown(&f);
+}
+
+/* The program once more, on the same data. */
+static void restart(struct fixture *f)
+{
+    struct tempdir dir = f->dir;
+    struct fixture next;
+    gather_free(f->gather);
+    tsdb_close(f->tsdb);
+    metrics_shard_release(f->shard);
+    metrics_free(f->metrics);
+    setup_in(&next, &dir);
+    *f = next;
+}
+
+/* A restart is a reset, although the first value that is seen may be larger than the last one. */
+static void after_a_restart_counting_begins_anew(void **state)
+{
+    static const bool is_clean[] = {true, false};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(is_clean); i++) {
+        struct fixture f;
+        setup(&f);
+        record(&f, 10);
+        tick(&f, T0);
+        if (is_clean[i])
+            gather_end(f.gather, T0 + 5000);
+        fake_now_ms = T0 + 6000;
+        restart(&f);
+        record(&f, 20);
+        tick(&f, T0 + 10000);
+        assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 6000) == 0);
+        assert_increase(&f, 30);
+        teardown(&f);
+    }
 }
 
 /* A clock that went back: samples are lost and counted, nothing else. */
@@ -257,7 +426,7 @@ static void without_memory_a_tick_fails_and_the_next_does_not(void **state)
         mem_fail_off();
     }
     tick(&f, t);
-    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, 0) == 1);
+    assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, t) == 1);
     teardown(&f);
 }
 
@@ -269,6 +438,10 @@ int main(void)
         cmocka_unit_test(own_labels_win),
         cmocka_unit_test(other_bounds_end_the_buckets_that_are_gone),
         cmocka_unit_test(at_the_end_everything_is_marked),
+        cmocka_unit_test(what_came_before_the_first_tick_is_an_increase),
+        cmocka_unit_test(zeros_lie_between_ticks),
+        cmocka_unit_test(without_a_moment_between_ticks_there_is_no_zero),
+        cmocka_unit_test(after_a_restart_counting_begins_anew),
         cmocka_unit_test(a_tick_that_is_not_later_is_counted),
         cmocka_unit_test(without_memory_a_tick_fails_and_the_next_does_not),
     };
