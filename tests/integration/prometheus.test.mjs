@@ -2,19 +2,14 @@
 // The exposition as its reader sees it: promtool, and a real Prometheus that scrapes and answers
 // queries, with classic histograms over text and with native ones over protobuf.
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Gateway, Sim, sim } from './lib/daemon.mjs';
-import { freePort, getText, request } from './lib/http.mjs';
-import { start, run, tempDir } from './lib/process.mjs';
+import { getText, request } from './lib/http.mjs';
+import { run } from './lib/process.mjs';
 import { parseExposition, quantile } from './lib/prometheus.mjs';
+import { missing, startPrometheus } from './lib/prometheus_server.mjs';
 import test from './lib/test.mjs';
 import { waitFor } from './lib/wait.mjs';
-
-const has = (command) => spawnSync(command, ['--version']).status === 0;
-const missing = (command) => (has(command) ? false : `${command} is not installed`);
 
 const N = 80;
 const QUANTILES = [0.5, 0.9, 0.99];
@@ -37,32 +32,6 @@ async function measured(t) {
   const streams = await gateway.recordsWhere((r) => r.is_stream && r.outcome === 'ok', N);
   await gateway.recordsWhere(() => true, N + 2);
   return { gateway, streams };
-}
-
-async function startPrometheus(t, gateway, flags = []) {
-  const dir = tempDir(t);
-  const port = await freePort();
-  const config = {
-    global: { scrape_interval: '200ms', scrape_timeout: '200ms' },
-    scrape_configs: [{
-      job_name: 'gateway', static_configs: [{ targets: [`127.0.0.1:${gateway.adminPort}`] }],
-    }],
-  };
-  writeFileSync(join(dir, 'prometheus.yml'), JSON.stringify(config));
-  const prometheus = start(t, [
-    `--config.file=${join(dir, 'prometheus.yml')}`, `--storage.tsdb.path=${join(dir, 'data')}`,
-    `--web.listen-address=127.0.0.1:${port}`, ...flags,
-  ], { command: 'prometheus' });
-  await prometheus.printed(/Server is ready to receive web requests/, { from: 'stderr' });
-  const query = async (expression) => {
-    const path = `/api/v1/query?query=${encodeURIComponent(expression)}`;
-    return JSON.parse(await getText(port, path)).data.result;
-  };
-  const scalar = async (expression) => {
-    const [first] = await query(expression);
-    return first && Number(first.value[1]);
-  };
-  return { port, query, scalar, process: prometheus };
 }
 
 test('promtool has no error to report', async (t) => {
@@ -137,7 +106,7 @@ function samples(gateway, field, labels) {
 
 test('a Prometheus that scrapes text has our quantiles, within a bucket', async (t) => {
   const { gateway } = await measured(t);
-  const prometheus = await startPrometheus(t, gateway);
+  const prometheus = await startPrometheus(t, { targets: [gateway.adminPort] });
   await waitFor('the last record in Prometheus', async () =>
     (await prometheus.scalar('sum(llm_requests_total)')) === N + 2, { timeoutMs: 15000 });
   assert.equal(await prometheus.scalar('up{job="gateway"}'), 1);
@@ -168,7 +137,7 @@ test('a Prometheus that scrapes text has our quantiles, within a bucket', async 
 
 test('a Prometheus with native histograms has our quantiles, within a far smaller bucket', async (t) => {
   const { gateway } = await measured(t);
-  const prometheus = await startPrometheus(t, gateway, ['--enable-feature=native-histograms']);
+  const prometheus = await startPrometheus(t, { targets: [gateway.adminPort], flags: ['--enable-feature=native-histograms'] });
   await waitFor('the last record in Prometheus', async () =>
     (await prometheus.scalar('sum(llm_requests_total)')) === N + 2, { timeoutMs: 15000 });
   assert.equal(await prometheus.scalar('up{job="gateway"}'), 1);
