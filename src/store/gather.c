@@ -9,10 +9,12 @@
 
 #include <errno.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "metrics/expose.h"
 #include "store/bytes.h"
+#include "store/leftovers.h"
 
 enum {
     LABELS_MAX = METRICS_LABELS_MAX + 8, /* with name, le and extra ones */
@@ -46,15 +48,27 @@ struct gather {
     struct gather_stats stats;
 };
 
+/* Without it they are seen for some minutes more: no reason not to begin. */
+static void end_leftovers(struct gather *g)
+{
+    struct tsdb_stats held;
+    struct span job = labels_get(g->extra, SPAN("job"));
+    tsdb_stats(g->tsdb, &held);
+    g->before_ms = held.newest_ms;
+    if (job.n == 0 || held.newest_ms == INT64_MIN)
+        return;
+    g->before_ms++;
+    int r = leftovers_end(g->tsdb, job, g->before_ms);
+    if (r < 0)
+        LOG_WARN("could not end the series of the run before: %s", err_str(r));
+}
+
 int gather_new(const struct metrics *m, struct tsdb *t, struct labels extra, int64_t started_ms,
                struct gather **ret)
 {
     struct gather *g = mem_zalloc(1, sizeof(*g));
-    struct tsdb_stats held;
     if (!g)
         return -ENOMEM;
-    tsdb_stats(t, &held);
-    g->before_ms = held.newest_ms;
     g->started_us = started_ms * 1000;
     g->metrics = m;
     g->tsdb = t;
@@ -62,6 +76,8 @@ int gather_new(const struct metrics *m, struct tsdb *t, struct labels extra, int
     g->n_slots = SLOTS_MIN;
     g->slots = mem_zalloc(g->n_slots, sizeof(*g->slots));
     int r = g->slots ? labels_copy(&g->extra_arena, extra, &g->extra) : -ENOMEM;
+    if (r == 0)
+        end_leftovers(g);
     if (r == 0 && extra.n > LABELS_MAX - METRICS_LABELS_MAX - 2)
         r = -EINVAL;
     if (r < 0) {

@@ -7,7 +7,8 @@
  *            _count) and native (the family's own name). le is written as OpenMetrics does ("1.0").
  * Begins:    a counter or histogram that is new, or counts anew, and is not 0 any more, gets a
  *            sample of 0 at the time when it came into being, so that increase() misses nothing.
- * Ends:      a series that is not there any more gets a stale marker, once.
+ * Ends:      a series that is not there any more gets a stale marker, once; those of a run that was
+ *            killed get it right behind the last sample, when the next run begins.
  * Memory:    about 100 bytes a series, 20 more a bucket; the ids of series are kept, so that a tick
  *            makes no labels.
  * Errors:    -ENOMEM: the tick is not whole. Samples that the store does not take are counted.

@@ -390,6 +390,10 @@ static void after_a_restart_counting_begins_anew(void **state)
             gather_end(f.gather, T0 + 5000);
         fake_now_ms = T0 + 6000;
         restart(&f);
+        int64_t end_ms = is_clean[i] ? T0 + 5000 : T0 + 1;
+        assert_true(series_is_stale(value_of(&f, "llm_ttft_seconds_count", NULL, end_ms)));
+        assert_true(series_is_stale(value_of(&f, "llm_ttft_seconds", NULL, end_ms)));
+        assert_true(series_is_stale(value_of(&f, "inferometer_build_info", NULL, end_ms)));
         record(&f, 20);
         tick(&f, T0 + 10000);
         assert_true(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 6000) == 0);
