@@ -50,6 +50,8 @@ struct api_sources {
     void (*reader_close)(void *arg, struct reader *r);
     /* What a query that comes now may take. NULL: nothing is limited beyond what is said there. */
     void (*query_limits)(void *arg, struct api_query_limits *ret);
+    /* Labels that the store gives our own series beside their own (job, instance). */
+    struct labels own_labels;
     /* One JSON object per scraped target into the array that is open in w. NULL: none. */
     void (*targets)(void *arg, struct jsonw *w);
     void *arg;

@@ -75,6 +75,10 @@ bool prom_limit(struct prom_call *c, size_t *ret); /* 0: none */
 /* The text of the error behind: invalid parameter "query": ... */
 void prom_fail_parse(struct prom_call *c, const char *parameter, const struct promql_error *e);
 
+/* The parameter query as an expression, to be freed; NULL: prom_fail was called, which names the
+ * parameter unless that is NULL. */
+struct promql_expr *prom_parse(struct prom_call *c, const char *parameter);
+
 /* A reader of the store; false: prom_fail was called. */
 bool prom_open(struct prom_call *c, struct reader **ret);
 void prom_close(struct prom_call *c, struct reader *r);
@@ -91,11 +95,11 @@ void prom_write_value(struct jsonw *w, const struct value *v, bool is_range, siz
 /* prom_select.c: the series of match[] between start and end, sorted, each once. */
 bool prom_select(struct prom_call *c, bool is_match_needed, struct series_ref **ret, size_t *ret_n);
 
-/* Resources: prom_query.c, prom_labels.c, prom_info.c */
+/* Resources: prom_query.c, prom_exemplars.c, prom_labels.c, prom_info.c */
 void prom_query_instant(struct prom_call *c);
 void prom_query_range(struct prom_call *c);
 void prom_query_format(struct prom_call *c);
-void prom_query_exemplars(struct prom_call *c);
+void prom_exemplars_query(struct prom_call *c);
 void prom_labels_names(struct prom_call *c);
 void prom_labels_values(struct prom_call *c);
 void prom_labels_series(struct prom_call *c);

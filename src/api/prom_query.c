@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api/prom_query.c - queries: at a moment, over a range; their text; exemplars.
+ * api/prom_query.c - queries: at a moment, over a range; their text.
  */
 #include <errno.h>
 
@@ -137,8 +137,7 @@ static void evaluate(struct prom_call *c, const struct query_params *q, const st
     prom_close(c, reader);
 }
 
-/* The parameter query as an expression; NULL: prom_fail was called. */
-static struct promql_expr *parse(struct prom_call *c, const char *parameter)
+struct promql_expr *prom_parse(struct prom_call *c, const char *parameter)
 {
     struct promql_expr *e = NULL;
     struct promql_error error;
@@ -153,7 +152,7 @@ static struct promql_expr *parse(struct prom_call *c, const char *parameter)
 
 static void run(struct prom_call *c, const struct query_params *q)
 {
-    struct promql_expr *e = parse(c, "query");
+    struct promql_expr *e = prom_parse(c, "query");
     if (!e)
         return;
     enum promql_type t = promql_root(e)->type;
@@ -183,7 +182,7 @@ void prom_query_range(struct prom_call *c)
 
 void prom_query_format(struct prom_call *c)
 {
-    struct promql_expr *e = parse(c, "query");
+    struct promql_expr *e = prom_parse(c, "query");
     struct buf text;
     if (!e)
         return;
@@ -196,25 +195,5 @@ void prom_query_format(struct prom_call *c)
         prom_end(c);
     }
     buf_done(&text);
-    (void)promql_free_expr(e);
-}
-
-/* None are kept; what is asked is checked all the same. */
-void prom_query_exemplars(struct prom_call *c)
-{
-    int64_t start = PARAMS_TIME_MIN, end = PARAMS_TIME_MAX;
-    if (!prom_time(c, "start", false, &start) || !prom_time(c, "end", false, &end))
-        return;
-    if (end < start) {
-        prom_fail(c, PROM_BAD_DATA, "end timestamp must not be before start timestamp");
-        return;
-    }
-    struct promql_expr *e = parse(c, NULL);
-    if (!e)
-        return;
-    prom_begin(c);
-    jsonw_begin_array(&c->w);
-    jsonw_end_array(&c->w);
-    prom_end(c);
     (void)promql_free_expr(e);
 }

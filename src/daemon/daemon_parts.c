@@ -10,7 +10,6 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "daemon/history.h"
 
 enum { RECENT_LINES = 1000, DESCRIPTORS_KEPT = 64 };
 
@@ -121,7 +120,8 @@ int daemon_shared_open(struct daemon *d, struct err *reterr)
         r = resolver_new(&d->resolver);
     if (r < 0)
         return err_set(reterr, r, "could not start: %s", err_str(r));
-    r = history_open(d->config, d->metrics, d->listeners.texts[d->listeners.n], &d->store, reterr);
+    d->own_labels = history_own_labels(d->listeners.texts[d->listeners.n], d->own_pairs);
+    r = history_open(d->config, d->metrics, d->own_labels, &d->store, reterr);
     return r < 0 ? r : log_open(d, reterr);
 }
 

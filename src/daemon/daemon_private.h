@@ -15,6 +15,7 @@
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/discovery.h"
+#include "daemon/history.h"
 #include "daemon/keywatch.h"
 #include "daemon/listeners.h"
 #include "daemon/overview.h"
@@ -24,7 +25,6 @@
 #include "daemon/watchdog.h"
 #include "daemon/worker.h"
 #include "export/jsonlog.h"
-#include "store/store.h"
 
 struct daemon {
     struct config *config;
@@ -41,6 +41,8 @@ struct daemon {
     struct recent *recent;
     struct jsonlog *log;
     struct store *store; /* NULL: nothing is kept */
+    struct label own_pairs[HISTORY_OWN_LABELS];
+    struct labels own_labels; /* of our series in the store */
     struct hops hops;
     struct watchdog watchdog;
     struct resolver *resolver;

@@ -9,7 +9,6 @@
 
 #include "base/limits.h"
 #include "base/log.h"
-#include "daemon/history.h"
 
 struct worker_settings daemon_settings(const struct daemon *d, const struct config *config,
                                        struct routes *routes, struct keyring *ring)

@@ -6,7 +6,6 @@
 #include "daemon/daemon_private.h"
 
 #include "base/stat.h"
-#include "daemon/history.h"
 
 /* --- what the admin listener asks (on the admin thread) --- */
 
@@ -155,6 +154,7 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .reader_close = source_reader_close,
                                   .query_limits = source_query_limits,
                                   .targets = source_targets,
+                                  .own_labels = d->own_labels,
                                   .arg = d};
     int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch, &d->admin);
 

@@ -25,18 +25,23 @@ static struct store_config config_of(const struct config *c)
         .gather_ms = c->history_interval_ns / NS_PER_MS};
 }
 
-int history_open(const struct config *c, const struct metrics *metrics, const char *instance,
+struct labels history_own_labels(const char *instance, struct label pairs[HISTORY_OWN_LABELS])
+{
+    pairs[0] = (struct label){SPAN("instance"), span_cstr(instance)};
+    pairs[1] = (struct label){SPAN("job"), SPAN(JOB)};
+    return (struct labels){pairs, HISTORY_OWN_LABELS};
+}
+
+int history_open(const struct config *c, const struct metrics *metrics, struct labels own,
                  struct store **ret, struct err *reterr)
 {
-    struct label pairs[] = {{SPAN_INIT("instance"), span_cstr(instance)},
-                            {SPAN_INIT("job"), SPAN_INIT(JOB)}};
     struct store_config config = config_of(c);
 
     *ret = NULL;
     if (c->data_dir[0] == '\0')
         return 0;
     config.metrics = metrics;
-    config.own_labels = (struct labels){pairs, ARRAY_LEN(pairs)};
+    config.own_labels = own;
     return store_new(&config, ret, reterr);
 }
 

@@ -14,11 +14,13 @@
 #include "daemon/config.h"
 #include "store/store.h"
 
-/*
- * Opens data_dir; *ret is NULL where none is told. instance: the admin listener's address, label of
- * our own series as a scrape of it would give them. At the start; metrics outlives the store.
- */
-int history_open(const struct config *c, const struct metrics *metrics, const char *instance,
+/* Labels of our own series, as a scrape of the admin listener (instance: its address) would give
+ * them. Both stay borrowed. */
+enum { HISTORY_OWN_LABELS = 2 };
+struct labels history_own_labels(const char *instance, struct label pairs[HISTORY_OWN_LABELS]);
+
+/* Opens data_dir; *ret is NULL where none is told. At the start; metrics outlives the store. */
+int history_open(const struct config *c, const struct metrics *metrics, struct labels own,
                  struct store **ret, struct err *reterr) WARN_UNUSED;
 
 /* Reload. A failure is logged: periods are then as before. */

@@ -54,3 +54,44 @@ const char *promql_type_name(enum promql_type t)
     };
     return names[t];
 }
+
+static int each_of(const struct node *const *nodes, size_t n,
+                   int (*visit)(void *ctx, const struct node *selector), void *ctx)
+{
+    int r = 0;
+    for (size_t i = 0; i < n && r == 0; i++)
+        if (nodes[i])
+            r = node_each_selector(nodes[i], visit, ctx);
+    return r;
+}
+
+int node_each_selector(const struct node *n, int (*visit)(void *ctx, const struct node *selector),
+                       void *ctx)
+{
+    const struct node *two[2] = {NULL, NULL};
+    switch (n->kind) {
+    case NODE_NUMBER:
+    case NODE_STRING:
+        break;
+    case NODE_SELECTOR:
+        return visit(ctx, n);
+    case NODE_PAREN:
+    case NODE_NEGATE:
+        two[0] = n->inner;
+        break;
+    case NODE_SUBQUERY:
+        two[0] = n->subquery.inner;
+        break;
+    case NODE_BINARY:
+        two[0] = n->binary.left;
+        two[1] = n->binary.right;
+        break;
+    case NODE_AGGREGATE:
+        two[0] = n->aggregate.parameter;
+        two[1] = n->aggregate.inner;
+        break;
+    case NODE_CALL:
+        return each_of((const struct node *const *)n->call.args, n->call.n_args, visit, ctx);
+    }
+    return each_of(two, 2, visit, ctx);
+}

@@ -190,4 +190,8 @@ struct node {
     };
 };
 
+/* Visits every selector in n; a visit that returns nonzero ends it. Returns that, or 0. */
+int node_each_selector(const struct node *n, int (*visit)(void *ctx, const struct node *selector),
+                       void *ctx) WARN_UNUSED;
+
 #endif

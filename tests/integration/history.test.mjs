@@ -56,6 +56,18 @@ const isVector = (data) => {
     assert.ok(isNumber(value[1]));
   }
 };
+/** Requests of withHistory, each under the bucket that its time to first token is in. */
+const areExemplars = (data) => {
+  assert.ok(data.length > 0);
+  for (const { seriesLabels: l, exemplars } of data) {
+    assert.deepEqual([l.__name__, l.job, l.model], ['llm_ttft_seconds_bucket', 'inferometer', 'm']);
+    assert.equal(exemplars.length, 1);
+    const [{ labels, value, timestamp }] = exemplars;
+    assert.match(labels.request_id, /^[0-9a-f]{32}$/);
+    assert.ok(Number(value) > 0 && Number(value) <= (l.le === '+Inf' ? Infinity : Number(l.le)));
+    assert.ok(Math.abs(timestamp - now()) < 60);
+  }
+};
 const isMatrix = (data) => {
   assert.equal(data.resultType, 'matrix');
   assert.ok(data.result.length > 0);
@@ -109,8 +121,13 @@ const GRAFANA = [
     (d) => assert.equal(d[METRIC][0].type, 'counter'), 'GET'],
   ['metadata of one', 'metadata', () => ({ metric: METRIC }),
     (d) => assert.deepEqual(Object.keys(d), [METRIC]), 'GET'],
-  ['exemplars', 'query_exemplars', () => ({ query: METRIC, ...range() }),
+  ['exemplars of what has none', 'query_exemplars', () => ({ query: METRIC, ...range() }),
     (d) => assert.deepEqual(d, [])],
+  ['exemplars', 'query_exemplars', () => ({
+    query: 'histogram_quantile(0.9, sum by (le) (rate(llm_ttft_seconds_bucket{job="inferometer"}[5m])))',
+    ...range() }), areExemplars],
+  ['exemplars of another time', 'query_exemplars',
+    () => ({ query: 'llm_ttft_seconds_bucket', start: 1, end: 2 }), (d) => assert.deepEqual(d, [])],
   ['rules', 'rules', () => ({}), (d) => assert.deepEqual(d, { groups: [] }), 'GET'],
   ['targets', 'targets', () => ({ state: 'active' }),
     (d) => assert.ok(Array.isArray(d.activeTargets)), 'GET'],

@@ -114,6 +114,20 @@ static void fill(struct rig *r)
     add(r, "low", "a", 60000, (double)-INFINITY, NULL);
 }
 
+/* One request is behind one bucket. */
+static void record_request(struct rig *r)
+{
+    const struct metrics_request request = {.model = "m",
+                                            .endpoint = "chat_completions",
+                                            .upstream = "u",
+                                            .is_stream = true,
+                                            .is_model_proven = true};
+    struct metrics_shard *shard;
+    assert_int_equal(metrics_shard_new(r->metrics, &shard), 0);
+    metrics_record_ttft(metrics_shard_resolve(shard, &request), 240 * NS_PER_MS, "req-1");
+    metrics_shard_release(shard);
+}
+
 static int setup(void **state)
 {
     static struct rig r;
@@ -131,6 +145,7 @@ static int setup(void **state)
     assert_int_equal(addr_parse(SPAN("127.0.0.1:0"), &r.at, &err), 0);
     assert_int_equal(loop_new(&r.loop), 0);
     assert_int_equal(metrics_new(NULL, &r.metrics), 0);
+    record_request(&r);
     assert_int_equal(recent_new(4, &r.recent), 0);
     sources.metrics = r.metrics;
     sources.recent = r.recent;
@@ -380,6 +395,7 @@ static int attempt(void *ctx)
     const struct api_sources sources = {.reader_open = reader_open,
                                         .reader_close = reader_close,
                                         .targets = targets,
+                                        .metrics = slow_rig->metrics,
                                         .arg = slow_rig};
     struct buf body;
     int status = 0;
@@ -407,7 +423,7 @@ static void test_failing_allocations(void **state)
         {prom_labels_values, "/api/v1/label/U__odd_2e_name/values", "start=1"},
         {prom_labels_series, "", "match[]=up&limit=1"},
         {prom_query_format, "", "query=up"},
-        {prom_query_exemplars, "", "query=up"},
+        {prom_exemplars_query, "", "query=llm_ttft_seconds+or+llm_ttft_seconds_bucket"},
         {prom_info_metadata, "", "limit=2"},
         {prom_info_targets, "", ""},
         {prom_info_build, "", ""},
@@ -418,6 +434,36 @@ static void test_failing_allocations(void **state)
                                   .query = span_cstr(rows[i].query)};
         assert_true(memfail_each(attempt, &r) >= 1);
     }
+}
+
+/* The request behind a bucket, under the names that a scrape gives. */
+static void test_exemplars(void **state)
+{
+    static const struct {
+        const char *query, *labels;
+    } rows[] = {
+        {"llm_ttft_seconds_bucket", "{\"__name__\":\"llm_ttft_seconds_bucket\",\"endpoint\":"
+                                    "\"chat_completions\",\"le\":\"0.3\",\"model\":\"m\","
+                                    "\"upstream\":\"u\"}"},
+        {"sum(rate(llm_ttft_seconds[5m]))", "{\"__name__\":\"llm_ttft_seconds\",\"endpoint\":"
+                                            "\"chat_completions\",\"model\":\"m\","
+                                            "\"upstream\":\"u\"}"},
+    };
+    struct rig *r = *state;
+    char target[200], wanted[400];
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        (void)snprintf(target, sizeof(target), "/api/v1/query_exemplars?query=%s", rows[i].query);
+        (void)snprintf(wanted, sizeof(wanted),
+                       "{\"status\":\"success\",\"data\":[{\"seriesLabels\":%s,\"exemplars\":[{"
+                       "\"labels\":{\"request_id\":\"req-1\"},\"value\":\"0.24\",\"timestamp\":",
+                       rows[i].labels);
+        struct span answer = ask(r, "GET", target, "");
+        if (!has(answer, wanted))
+            fail_msg("%.*s instead of %s", SPAN_ARG(answer), wanted);
+    }
+    check("bucket",
+          ask(r, "GET", "/api/v1/query_exemplars?query=llm_ttft_seconds_bucket{le=%221.0%22}", ""),
+          200, OK("[]"));
 }
 
 static void test_forms(void **state)
@@ -566,6 +612,7 @@ int main(void)
         TEST(test_most_points),
         TEST(test_too_much_memory),
         TEST(test_failing_allocations),
+        TEST(test_exemplars),
         TEST(test_forms),
         TEST(test_a_form_has_a_limit),
         TEST(test_without_a_store),
