@@ -11,7 +11,7 @@ import { tempDir } from './lib/process.mjs';
 import { missing, startPrometheus } from './lib/prometheus_server.mjs';
 import { ask, keyOf, number, seriesOf } from './lib/promql_api.mjs';
 import { causeOf } from './lib/promql_causes.mjs';
-import { describe, difference, isClose } from './lib/promql_compare.mjs';
+import { describe, difference, isClose, isSameHistogram } from './lib/promql_compare.mjs';
 import { Queries } from './lib/promql_queries.mjs';
 import { remoteWrite } from './lib/remote_write.mjs';
 import test from './lib/test.mjs';
@@ -112,7 +112,7 @@ class Tally {
     else if (theirs.data.result.length === 0) this.nEmpty++;
     const found = difference(query, ours, theirs);
     if (!found) return;
-    const cause = await causeOf(query, found, ports);
+    const cause = await causeOf(query, found, ports, theirs);
     if (cause) this.causes.set(cause, (this.causes.get(cause) ?? 0) + 1);
     else this.unexplained.push(describe(query, found, ours, theirs));
   }
@@ -138,3 +138,88 @@ test('with the same samples, queries have the same answers', async (t) => {
   assert.deepEqual(tally.unexplained.slice(0, 40), []);
   assert.ok(tally.n - tally.nErrors - tally.nEmpty > tally.n / 3, 'most answers are empty');
 }, { skip, limitMs: LIMIT_MS });
+
+/** What a Prometheus adds to what it scrapes, and the creation times that OpenMetrics tells. */
+const ITS_OWN = /^(up|scrape_\w+|\w+_created)$/;
+/** What goes on changing when no request is there. */
+const OVER_TIME = /^(inferometer_|llm_completion_tokens_max$)/;
+
+/** The series at a moment, without what only says where they come from: key -> point. */
+async function seriesAt(port, time, more) {
+  const { data } = await ask(port, '{__name__=~".+"}', { time }, more);
+  const found = seriesOf(data).filter((s) => !ITS_OWN.test(s.labels.__name__));
+  return new Map(found.map(({ labels: { job: _, instance: __, ...rest }, points }) =>
+    [keyOf(rest), { name: rest.__name__, ...points[0] }]));
+}
+
+/** name -> type. OpenMetrics, whose names of counters end before _total, and protobuf. */
+async function typesOf(port) {
+  const { data } = await getJson(port, '/api/v1/metadata');
+  return new Map(Object.entries(data).map(([name, [{ type }]]) => [name.replace(/_total$/, ''), type]));
+}
+
+function assertSameSeries(ours, theirs) {
+  assert.deepEqual([...ours.keys()].sort(), [...theirs.keys()].sort());
+  for (const [key, a] of ours) {
+    const b = theirs.get(key);
+    assert.equal('h' in a, 'h' in b, key);
+    if (OVER_TIME.test(a.name)) continue;
+    if ('h' in a) assert.ok(isSameHistogram(a.h, b.h), `${key}: ${JSON.stringify([a.h, b.h])}`);
+    else assert.ok(isClose(a.v, b.v), `${key}: ${a.v}, scraped ${b.v}`);
+  }
+}
+
+const pick = (series, wanted) => new Map([...series].filter(([, point]) => wanted(point)));
+
+test('what a Prometheus scrapes are the series of the history', async (t) => {
+  const upstreams = await engines(t);
+  const adminPort = await freePort();
+  const gateway = await Gateway.start(t, {
+    upstream: upstreams[0], config: config(tempDir(t), adminPort, upstreams, '1s'),
+  });
+  const scrape = (flags) => startPrometheus(t, { targets: [adminPort], interval: '1s', flags });
+  const classic = await scrape([]);
+  const native = await scrape(['--enable-feature=native-histograms']);
+  await load(gateway, async () => (await nTicks(adminPort)) >= 8);
+
+  const n = (await gateway.metrics()).value('llm_requests_total');
+  const now = () => Date.now() / 1000;
+  const total = async (port) => {
+    const { data } = await ask(port, 'sum(llm_requests_total)', { time: now() });
+    return number(data.result[0]?.value[1] ?? '0');
+  };
+  for (const port of [adminPort, classic.port, native.port])
+    await waitFor('the last request', async () => (await total(port)) === n);
+  const time = now();
+  const [ours, text, protobuf] = await Promise.all(
+    [adminPort, classic.port, native.port].map((port) => seriesAt(port, time)));
+  const families = new Set([...ours.values()].filter((p) => 'h' in p).map((p) => p.name));
+  const isClassic = ({ name }) => families.has(name.replace(/_(bucket|sum|count)$/, ''));
+  assertSameSeries(pick(ours, (p) => !('h' in p)), text);
+  assertSameSeries(pick(ours, (p) => 'h' in p || !isClassic(p)), protobuf);
+
+  const types = await typesOf(adminPort);
+  for (const port of [classic.port, native.port])
+    for (const [name, type] of await typesOf(port)) assert.equal(types.get(name), type, name);
+
+  // Nothing is missed of what came before a series was seen for the first time; a scrape misses that.
+  const [last] = (await ask(adminPort, 'timestamp(inferometer_build_info)', { time })).data.result;
+  const value = async (port, query) => {
+    const { data } = await ask(port, query, { time: number(last.value[1]).toFixed(3) });
+    return number(data.result[0].value[1]);
+  };
+  const increase = 'sum(increase(llm_requests_total[5m]))';
+  assert.ok(isClose(await value(adminPort, increase), n), `${await value(adminPort, increase)} of ${n}`);
+  const raw = await ask(classic.port, 'llm_requests_total[5m]', { time: number(last.value[1]).toFixed(3) });
+  const seen = seriesOf(raw.data).reduce((sum, { points }) => sum + points.at(-1).v - points[0].v, 0);
+  const scraped = await value(classic.port, increase);
+  assert.ok(scraped >= seen && scraped < n, `${scraped}, seen ${seen} of ${n}`);
+
+  for (const q of [0.5, 0.9, 0.99]) {
+    const buckets = `histogram_quantile(${q}, sum by (le) (llm_e2e_seconds_bucket))`;
+    assert.ok(isClose(await value(adminPort, buckets), await value(classic.port, buckets)), buckets);
+    const whole = `histogram_quantile(${q}, sum(llm_e2e_seconds))`;
+    const ratio = (await value(adminPort, whole)) / (await value(native.port, whole));
+    assert.ok(Math.abs(Math.log2(ratio)) < 1 / 32, `${whole}: ${ratio}`);
+  }
+}, { skip, limitMs: 60000 });

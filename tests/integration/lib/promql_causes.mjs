@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What Prometheus 2.42 and the semantics of Prometheus 3, which are ours, answer differently, by cause.
 // Each is recognised by what it does to the values, computed anew, and by nothing else.
-import { ask, keyOf, seriesOf } from './promql_api.mjs';
-import { isClose, pointsThatDiffer } from './promql_compare.mjs';
+import { ask, keyOf, number, seriesOf } from './promql_api.mjs';
+import { isClose, isSameHistogram, pointsThatDiffer } from './promql_compare.mjs';
 
 const isFinite = Number.isFinite;
+const nameless = ({ __name__: _, ...rest }) => keyOf(rest);
 
 /** Values of another expression at the same times as the query: key without the name -> t -> v. */
 async function valuesOf(port, text, when) {
   const answer = await ask(port, text, when);
   const out = new Map();
   for (const { labels, points } of seriesOf(answer.data)) {
-    const { __name__: _, ...rest } = labels;
-    out.set(keyOf(rest), new Map(points.map((p) => [p.t, p.v])));
+    out.set(nameless(labels), new Map(points.map((p) => [p.t, p.v])));
   }
   return out;
 }
@@ -52,12 +52,18 @@ async function dateOfNoTime({ query, points, ports }) {
   return points.every(({ key, t, ours }) => Number.isNaN(ours?.v) && !isFinite(times.get(key)?.get(t)));
 }
 
+/** start() and end() of a query as numbers, to ask the same at one of its steps. */
+const withoutStartAndEnd = (text, { start, end, time }) =>
+  text.replaceAll('start()', start ?? time).replaceAll('end()', end ?? time);
+
 const UNITS = { ms: 1, s: 1000, m: 60000 };
 const duration = (text) => [...text.matchAll(/(\d+)(ms|s|m)/g)]
   .reduce((sum, [, n, unit]) => sum + n * UNITS[unit], 0) * (text.startsWith('-') ? -1 : 1);
 
-/** rate or increase of the samples (ms) in a window, as 2.42 or as 3.x extrapolates. */
-function extrapolated(fn, samples, from, to, isOld) {
+const [NOW, THEN, UNLIMITED] = ['now', 'then', 'unlimited'];
+
+/** rate or increase of the samples (ms) in a window, as extrapolated in an era. */
+function extrapolated(fn, samples, from, to, era) {
   let result = samples.at(-1).v - samples[0].v;
   for (let i = 1; i < samples.length; i++)
     if (samples[i].v < samples[i - 1].v) result += samples[i - 1].v;
@@ -67,40 +73,50 @@ function extrapolated(fn, samples, from, to, isOld) {
   const toZero = result > 0 && samples[0].v >= 0 ? sampled * (samples[0].v / result) : Infinity;
   let start = (samples[0].t - from) / 1000;
   const end = (to - samples.at(-1).t) / 1000;
-  if (isOld) start = Math.min(start, toZero);
+  if (era === THEN) start = Math.min(start, toZero);
   if (start >= most) start = average / 2;
-  if (!isOld) start = Math.min(start, toZero);
+  if (era === NOW) start = Math.min(start, toZero);
   const whole = sampled + start + (end < most ? end : average / 2);
   return result * (whole / sampled) / (fn === 'rate' ? (to - from) / 1000 : 1);
 }
 
 const WINDOW = /\[([0-9ms]+)(?::[^\]]*)?\](?: @ (\d+\.\d+|start\(\)|end\(\)))?(?: offset (-?[0-9ms]+))?$/;
 
+/** A histogram with all of it multiplied. */
+const scaled = (h, factor) => {
+  const times = (text) => String(number(text) * factor);
+  return {
+    ...h, count: times(h.count), sum: times(h.sum),
+    buckets: h.buckets?.map(([ends, low, high, n]) => [ends, low, high, times(n)]),
+  };
+};
+
+/** Of histograms, 2.42 does not limit the extrapolation at all. */
+function isExplained({ ours, theirs }, fn, samples, from, to) {
+  const counts = samples.map((p) => ({ t: p.t, v: p.h ? number(p.h.count) : p.v }));
+  const [now, then] = [NOW, samples[0].h ? UNLIMITED : THEN].map((era) =>
+    extrapolated(fn, counts, from, to, era));
+  if (ours.h && theirs.h) return isSameHistogram(ours.h, scaled(theirs.h, now / then));
+  return isClose(ours.v, now) && isClose(theirs.v, then);
+}
+
 /** Where the value at the window's start is extrapolated to zero, and when that is tried. */
 async function zeroPoint({ query, points, ports }) {
   const { fn, args } = query.root;
   const found = WINDOW.exec(args[0]);
   if (!found) return false;
-  const pinned = { 'start()': query.when.start ?? query.when.time, 'end()': lastStep(query.when) };
-  const fixed = args[0].replace(/(start|end)\(\)/g, (name) => pinned[name]);
-  const at = found[2] && Number(pinned[found[2]] ?? found[2]) * 1000;
+  const fixed = withoutStartAndEnd(args[0], query.when);
+  const at = found[2] && Number(withoutStartAndEnd(found[2], query.when)) * 1000;
   for (const { labels, t, ours, theirs } of points) {
     if (!ours || !theirs) return false;
     const to = (at ?? t) - duration(found[3] ?? '');
     const from = to - duration(found[1]);
     const matrix = seriesOf((await ask(ports.theirs, fixed, { time: (t / 1000).toFixed(3) })).data);
-    const samples = matrix.filter((s) => keyOf({ ...s.labels, __name__: '' }) === keyOf({ ...labels, __name__: '' }));
+    const samples = matrix.filter((s) => nameless(s.labels) === nameless(labels));
     if (samples.length !== 1) return false;
-    const [now, then] = [false, true].map((isOld) => extrapolated(fn, samples[0].points, from, to, isOld));
-    if (!isClose(ours.v, now) || !isClose(theirs.v, then)) return false;
+    if (!isExplained({ ours, theirs }, fn, samples[0].points, from, to)) return false;
   }
   return true;
-}
-
-function lastStep({ start, end, step, time }) {
-  if (time !== undefined) return time;
-  const n = Math.floor((end * 1000 - start * 1000 + 1e-6) / (step * 1000));
-  return ((start * 1000 + n * step * 1000) / 1000).toFixed(3);
 }
 
 const PER_OCTAVE = 32;
@@ -115,6 +131,34 @@ async function insideBucket({ points }) {
   });
 }
 
+/** Names of labels may be any text now. */
+async function anyName({ theirs }) {
+  return theirs.status === 'error' && /^invalid (destination|source) label name/.test(theirs.error);
+}
+
+/** The name of a metric stays then, and goes now as with all arithmetic. */
+async function nameKept({ points }) {
+  const theirs = points.filter((p) => p.theirs);
+  const ours = new Map(points.filter((p) => p.ours).map((p) => [`${p.t} ${p.key}`, p.ours.v]));
+  return ours.size === theirs.length && theirs.every(({ labels, t, theirs: point }) =>
+    '__name__' in labels && isClose(ours.get(`${t} ${nameless(labels)}`), point.v));
+}
+
+/** A subquery of what does not change over time has, where no step is in its window, the one behind. */
+async function stepBehind({ query, points }) {
+  return points.every((p) => !p.ours && p.t > query.when.time * 1000);
+}
+
+/** In a range query, a window pinned by @ moves with the steps all the same; asked at one, it does not. */
+async function pinnedWindow({ query, points, ports }) {
+  const text = withoutStartAndEnd(query.text, query.when);
+  for (const { key, t, ours } of points) {
+    const values = await valuesOf(ports.theirs, text, { time: (t / 1000).toFixed(3) });
+    if (!/ @ /.test(text) || !ours || !isClose(ours.v, values.get(key)?.get(t))) return false;
+  }
+  return 'step' in query.when;
+}
+
 const DATES = ['minute', 'hour', 'day_of_week', 'day_of_month', 'day_of_year', 'days_in_month', 'month',
   'year'];
 
@@ -123,14 +167,18 @@ export const CAUSES = [
   { name: 'deviation of a single NaN or Inf', of: ['stddev', 'stdvar'], holds: deviationOfOne },
   { name: 'dates of NaN and Inf', of: DATES, holds: dateOfNoTime },
   { name: 'the zero point of rate and increase', of: ['rate', 'increase'], holds: zeroPoint },
+  { name: 'the name of a metric under atan2', of: ['atan2'], holds: nameKept },
+  { name: 'pinned windows of predict_linear', of: ['predict_linear'], holds: pinnedWindow },
+  { name: 'a step behind the window', of: ['@'], holds: stepBehind },
+  { name: 'names of labels', of: ['label_replace', 'label_join'], what: 'status', holds: anyName },
   { name: 'interpolation in native buckets', of: ['histogram_quantile'], holds: insideBucket },
 ];
 
 /** The name of the cause that explains all of a difference; null: none does. */
-export async function causeOf(query, difference, ports) {
-  if (!query.root || difference.what !== 'values') return null;
-  for (const cause of CAUSES.filter((c) => c.of.includes(query.root.fn)))
-    if (await cause.holds({ query, points: difference.points, ports })) return cause.name;
+export async function causeOf(query, { what, points }, ports, theirs) {
+  const candidates = CAUSES.filter((c) => c.of.includes(query.root?.fn) && (c.what ?? 'values') === what);
+  for (const cause of candidates)
+    if (await cause.holds({ query, points, ports, theirs })) return cause.name;
   return null;
 }
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Two answers to one query: equal labels and times, values within 1e-9 of each other, relatively.
+// Two answers to one query: equal labels and times, values within 1e-9 of each other, relatively (and
+// what is left where numbers of some size cancel out: 1e-12).
 import { keyOf, number, seriesOf } from './promql_api.mjs';
 
 const RELATIVE = 1e-9;
+const LEFT_OVER = 1e-12;
 
 export function isClose(a, b) {
   if (a === b || (Number.isNaN(a) && Number.isNaN(b))) return true;
-  return Math.abs(a - b) <= RELATIVE * Math.max(Math.abs(a), Math.abs(b));
+  return Math.abs(a - b) <= Math.max(RELATIVE * Math.max(Math.abs(a), Math.abs(b)), LEFT_OVER);
 }
 
-function isSameHistogram(a, b) {
+export function isSameHistogram(a, b) {
   const buckets = (h) => h.buckets ?? [];
   return isClose(number(a.count), number(b.count)) && isClose(number(a.sum), number(b.sum))
     && buckets(a).length === buckets(b).length

@@ -4,7 +4,8 @@
 //
 // What Prometheus 2 and 3 answer differently (promql_causes.mjs) is asked for at the root of a query
 // only, where the difference can be told from an error: topk and bottomk, stddev and stdvar of what may
-// be NaN, dates of what may be NaN, rate and increase of what does not begin with 0.
+// be NaN, dates of what may be NaN, rate and increase of what does not begin with 0, atan2,
+// predict_linear of a window that is pinned.
 
 /** Numbers in [0, 1) that a seed fixes (mulberry32). */
 function rng(seed) {
@@ -18,22 +19,24 @@ function rng(seed) {
 }
 
 const COUNTER = /_(total|count|bucket)$/;
-const MATH = ['abs', 'ceil', 'floor', 'exp', 'sqrt', 'ln', 'log2', 'log10', 'sgn', 'round', 'sin', 'cos',
-  'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'deg', 'rad',
+const JUMPS = ['ceil', 'floor', 'round', 'sgn'];
+const MATH = ['abs', 'exp', 'sqrt', 'ln', 'log2', 'log10', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'deg', 'rad',
   'timestamp', 'sort', 'sort_desc', 'absent'];
 const DATES = ['minute', 'hour', 'day_of_week', 'day_of_month', 'day_of_year', 'days_in_month', 'month',
   'year'];
 const COUNTERS_ONLY = ['rate', 'increase'];
-const OVER_TIME = ['irate', 'resets', 'changes', 'delta', 'idelta', 'deriv', 'sum_over_time',
+const STEPS_OVER_TIME = ['irate', 'resets', 'changes'];
+const OVER_TIME = ['delta', 'idelta', 'deriv', 'sum_over_time',
   'avg_over_time', 'min_over_time', 'max_over_time', 'count_over_time', 'stddev_over_time',
   'stdvar_over_time', 'last_over_time', 'present_over_time', 'absent_over_time'];
-const ARITHMETIC = ['+', '-', '*', '/', '%', '^', 'atan2'];
-const COMPARISON = ['==', '!=', '>', '<', '>=', '<=', '== bool', '!= bool', '> bool', '< bool',
+const ARITHMETIC = ['+', '-', '*', '/', '^']; // and atan2, at the root
+const COMPARISON = ['%', '==', '!=', '>', '<', '>=', '<=', '== bool', '!= bool', '> bool', '< bool',
   '>= bool', '<= bool'];
 const SETS = ['and', 'or', 'unless'];
 const AGGREGATIONS = ['sum', 'avg', 'min', 'max', 'count', 'group'];
 const RANGES = ['1s', '2s', '3s', '5s', '10s', '20s', '30s', '1m', '2500ms', '1m30s'];
-const STEPS = ['1s', '500ms', '2s', '700ms', '5s', ''];
+// Of subqueries. No step in a window is a case of its own, of those that hands wrote.
+const WINDOWS = ['2s:1s', '3s:700ms', '5s:500ms', '10s:2s', '10s:5s', '20s:700ms', '30s:1s', '1m:', '1m30s:5s'];
 
 export class Queries {
   /** series: as of history_dump.mjs; from, to: ms, the time that has data. */
@@ -102,20 +105,21 @@ export class Queries {
   }
 
   /** Offsets do not reach what was appended after the copy was made. */
-  #shift() {
+  #shift(isPinned = true) {
     if (this.#chance(0.75)) return '';
+    if (!isPinned) return this.#of([' offset 3s', ' offset -2s']);
     const at = this.#of([this.#seconds(this.#time()), 'start()', 'end()']);
     return this.#of([' offset 3s', ' offset 10s', ' offset -4s', ' offset 1m', ` @ ${at}`,
       ` @ ${at} offset 2s`, ' offset 1500ms']);
   }
 
-  #subquery(depth) {
-    return `(${this.#vector(depth - 1)})[${this.#of(RANGES.slice(1))}:${this.#of(STEPS)}]${this.#shift()}`;
+  #subquery(depth, isPinned) {
+    return `(${this.#vector(depth - 1)})[${this.#of(WINDOWS)}]${this.#shift(isPinned)}`;
   }
 
-  #range(depth) {
-    if (depth > 0 && this.#chance(0.25)) return this.#subquery(depth);
-    return `${this.#selector()}[${this.#of(RANGES)}]${this.#shift()}`;
+  #range(depth, isPinned) {
+    if (depth > 0 && this.#chance(0.25)) return this.#subquery(depth, isPinned);
+    return `${this.#selector()}[${this.#of(RANGES)}]${this.#shift(isPinned)}`;
   }
 
   #counterRange() {
@@ -125,6 +129,18 @@ export class Queries {
   #scalar() {
     return this.#of(['1', '2', '0.5', '-3', '10', '0', '1e3', 'pi()', 'NaN', 'Inf',
       `scalar(${this.#of(AGGREGATIONS)}(${this.#selector()}))`, 'time() % 60', '-1', '0x1f']);
+  }
+
+  /** Whole numbers, or what is as it was stored: no sum of fractions, whose last digit depends on the
+   * order. Everything that jumps is asked of these only. */
+  #exact() {
+    const name = this.#of(this.counters);
+    const selector = this.#selector();
+    return this.#of([
+      () => `${selector}${this.#shift()}`,
+      () => `${this.#of(['sum', 'min', 'max', 'count'])} ${this.#grouping(name)} (${name})`,
+      () => `${this.#of(['min', 'max', 'last', 'count'])}_over_time(${selector}[${this.#of(RANGES)}]${this.#shift()})`,
+    ])();
   }
 
   #grouping(name) {
@@ -142,7 +158,7 @@ export class Queries {
       ...AGGREGATIONS.map((op) => `${op}${grouping}(${inner})`),
       `quantile${grouping}(${this.#of(['0', '0.5', '0.9', '1', '-1', '2'])}, ${inner})`,
       `stddev${grouping}(${finite})`, `stdvar${grouping}(${finite})`,
-      `count_values${grouping}("v", ${inner})`,
+      `count_values${grouping}("v", ${this.#selector()})`,
       `count(topk(3, ${inner}))`, `max(topk${grouping}(2, ${finite}))`, `min(bottomk(2, ${finite}))`,
     ]);
   }
@@ -167,8 +183,15 @@ export class Queries {
 
   #binary(depth) {
     const [a, b] = this.#pair(depth);
-    const op = this.#of([...ARITHMETIC, ...COMPARISON]);
+    const name = this.#of(this.counters);
+    const other = this.#of([`${name} offset 2s`, `on (model, upstream) group_left sum by (model, upstream) (${name})`,
+      `on () group_left count(${name})`]);
+    const op = this.#of(ARITHMETIC);
+    const jump = this.#of(COMPARISON);
     return this.#of([
+      () => `(${this.#exact()} ${jump} ${this.#of(['1', '2', '5', '0.5', '0', '-3', 'NaN', 'Inf'])})`,
+      () => `(${this.#exact()} ${jump} ${this.#matching()} ${this.#exact()})`,
+      () => `(${name} ${jump} ${other})`,
       () => `(${a} ${op} ${this.#scalar()})`,
       () => `(${this.#scalar()} ${op} ${a})`,
       () => `(${a} ${op} ${b})`,
@@ -183,6 +206,7 @@ export class Queries {
   #call(depth) {
     const inner = this.#vector(depth - 1);
     const q = this.#of(['0.5', '0.9', '0.99', '0', '1', '-0.1', '1.1', 'NaN']);
+    const between = this.#of(['0.473', '0.917', '0.9871']); // at no bound of a bucket
     const bucket = this.#of(this.names.filter((n) => n.endsWith('_bucket')));
     return this.#of([
       `${this.#of(MATH)}(${inner})`, `${this.#of(MATH)}(${inner})`,
@@ -191,13 +215,15 @@ export class Queries {
       `${this.#of(COUNTERS_ONLY)}(${this.#counterRange()})`,
       ...Array.from({ length: 5 }, () => `${this.#of(OVER_TIME)}(${this.#range(depth)})`),
       `quantile_over_time(${q}, ${this.#range(depth)})`,
-      `predict_linear(${this.#range(depth)}, ${this.#of(['0', '10', '-5'])})`,
+      `predict_linear(${this.#range(depth, false)}, ${this.#of(['0', '10', '-5'])})`,
       `clamp(${inner}, ${this.#of(['-5, 20', '3, 1', '0, 100'])})`, `clamp_min(${inner}, 2)`,
-      `clamp_max(${inner}, 2)`, `round(${inner}, ${this.#of(['5', '0.1'])})`,
+      `clamp_max(${inner}, 2)`, `round(${this.#exact()}, ${this.#of(['5', '0.1'])})`,
+      `${this.#of(JUMPS)}(${this.#exact()})`,
+      `${this.#of(STEPS_OVER_TIME)}(${this.#selector()}[${this.#of(RANGES)}]${this.#shift()})`,
+      `${this.#of(STEPS_OVER_TIME)}((${this.#exact()})[${this.#of(WINDOWS)}]${this.#shift()})`,
       `vector(${this.#scalar()})`, `vector(scalar(${inner}))`,
       `histogram_quantile(${q}, ${bucket})`,
-      `histogram_quantile(${q}, sum by (le) (rate(${bucket}[${this.#of(RANGES)}])))`,
-      `histogram_quantile(${q}, ${inner})`,
+      `histogram_quantile(${between}, sum by (le) (rate(${bucket}[${this.#of(RANGES)}])))`,
       `label_replace(${inner}, "k", "x$1", "${this.#of(['model', 'upstream', 'nowhere'])}", "(.*)")`,
       `label_replace(${inner}, "model", "$2", "upstream", "(.)(.*)")`,
       `label_join(${inner}, "k", "-", "model", "upstream")`,
@@ -218,7 +244,9 @@ export class Queries {
       () => ({ fn: this.#of(['topk', 'bottomk']), grouping, k: this.#of(['1', '2', '5', '0']), args: [inner] }),
       () => ({ fn: this.#of(['stddev', 'stdvar']), grouping, args: [inner] }),
       () => ({ fn: this.#of(DATES), args: [inner] }),
-      () => ({ fn: this.#of(COUNTERS_ONLY), args: [this.#range(2)] }),
+      () => ({ fn: this.#of(COUNTERS_ONLY), args: [`(${this.#exact()})[${this.#of(WINDOWS)}]${this.#shift()}`] }),
+      () => ({ fn: 'predict_linear', args: [this.#range(0)], last: ', 10' }),
+      () => ({ fn: 'atan2', args: this.#of([[inner, this.#scalar()], [this.#scalar(), inner], this.#pair(1)]) }),
       () => ({ fn: this.#of(COUNTERS_ONLY), args: [this.#range(0)] }),
     ])();
   }
@@ -242,7 +270,8 @@ export class Queries {
     if (this.#chance(0.12)) {
       const root = this.#special();
       const k = root.k === undefined ? '' : `${root.k}, `;
-      return { text: `${root.fn}${root.grouping ?? ''} (${k}${root.args[0]})`, when, root };
+      if (root.fn === 'atan2') return { text: root.args.join(' atan2 '), when, root };
+      return { text: `${root.fn}${root.grouping ?? ''} (${k}${root.args[0]}${root.last ?? ''})`, when, root };
     }
     if (!('step' in when) && this.#chance(0.06)) return { text: this.#range(1), when };
     return { text: this.#vector(3), when };
@@ -261,11 +290,14 @@ export class Queries {
       for (const [text, theirs] of RENAMED) out.push({ text, theirs, when });
       for (const name of native.slice(0, 6))
         for (const text of NATIVE) {
-          const [, fn, arg] = /^(rate|increase)\((.*)\)$/.exec(text) ?? [];
+          const [, fn, arg] = /(rate|increase)\(([^)]*)\)/.exec(text) ?? [];
           const root = fn && { fn, args: [arg.replaceAll('NAME', name)] };
           out.push({ text: text.replaceAll('NAME', name), when, root });
         }
-      for (const q of [0, 0.3, 0.9, 1])
+      out.push({ text: '(llm_requests_total @ end())[700ms:1m]', when, root: { fn: '@', args: [] } });
+      const bad = 'label_replace(llm_requests_total, "bad-name", "x", "model", "(.*)")';
+      out.push({ text: bad, when, root: { fn: 'label_replace', args: [] } });
+      for (const q of [0.01, 0.3, 0.9, 1])
         out.push({
           text: `histogram_quantile(${q}, sum (llm_e2e_seconds))`, when,
           root: { fn: 'histogram_quantile', args: ['sum (llm_e2e_seconds)'] },
@@ -309,8 +341,7 @@ const WRITTEN = [
   'count_values("n", llm_requests_total)', 'group(llm_requests_total) by (model)',
   'quantile(0.5, llm_requests_total)', 'rate(llm_requests_total[5s] @ end())',
   'sum(increase(llm_requests_total[20s] @ start() offset -2s))',
-  'sgn(delta(llm_inflight_requests[5s]))', 'round(avg(llm_requests_total), 0.5)',
-  'label_replace(llm_requests_total, "bad-name", "x", "model", "(.*)")',
+  'sgn(delta(llm_inflight_requests[5s]))', 'round(sum(llm_requests_total) / 8, 0.5)',
   'llm_requests_total{model=~"("}', 'sum(', 'nosuch(1)', 'rate(llm_requests_total)', 'foo{}[', '{}',
   'label_replace(llm_requests_total, "model", "", "model", ".*")', 'topk(1, llm_requests_total) + nosuch',
 ];
@@ -329,8 +360,8 @@ const RENAMED = [
 // windows are inside the series' time, and the limited ones are told by promql_causes.mjs.
 const NATIVE = [
   'NAME', 'sum(NAME)', 'sum by (model) (NAME)', 'NAME[5s]', 'histogram_count(NAME)', 'histogram_sum(NAME)',
-  'rate(NAME[3s])', 'increase(NAME[10s])', 'histogram_count(sum(rate(NAME[3s])))',
-  'sum by (upstream) (histogram_sum(increase(NAME[3s])))', 'histogram_fraction(-Inf, +Inf, sum(NAME))',
+  'rate(NAME[3s])', 'increase(NAME[10s])', 'histogram_count(rate(NAME[3s]))',
+  'sum by (upstream) (histogram_sum(NAME))', 'histogram_fraction(-Inf, +Inf, sum(NAME))',
   'count(NAME)', 'group by (model) (NAME)', 'count_over_time(NAME[7s])',
   'present_over_time(NAME[3s])', 'timestamp(NAME)', 'absent(NAME)', 'NAME and NAME', 'NAME unless on () NAME',
 ];
