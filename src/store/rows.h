@@ -102,14 +102,17 @@ struct rows_question {
     /* NULL: by time; else by that number, and rows without it are left out. */
     const struct record_field *order;
     bool is_descending;
-    size_t limit;   /* 1 .. 10,000 */
-    uint64_t after; /* paging: the key of the last row seen, 0 from the start; by time only */
+    size_t limit; /* 1 .. 10,000 */
+    /* Paging: the key of the last row seen, 0 from the start; with order, that number of it, too.
+     */
+    uint64_t after;
+    double after_number;
 };
 
 struct rows_reader;
 int rows_reader_open(const char *dir, struct rows_reader **ret, struct err *reterr) WARN_UNUSED;
 struct rows_reader *rows_reader_close(struct rows_reader *r);
-/* Another thread's: a call under way ends soon, with -ECANCELED. */
+/* Another thread's: the call under way, or the next one, ends soon, with -ECANCELED. */
 void rows_reader_cancel(struct rows_reader *r);
 
 /* Visits the rows in order, those of equal rank as they came (is_descending: newest first); record

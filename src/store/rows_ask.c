@@ -208,7 +208,10 @@ static int find_after(struct ask *a, uint64_t key)
     int64_t day = (int64_t)(key >> 40);
     int64_t row = (int64_t)(key & ((UINT64_C(1) << 40) - 1));
     int64_t edge_us = a->q->is_descending ? day * DAY_US : (day + 1) * DAY_US - 1;
-    a->after = (struct hit){score_of(a, (double)edge_us), day, row};
+    a->after =
+        (struct hit){score_of(a, a->q->order ? a->q->after_number : (double)edge_us), day, row};
+    if (a->q->order)
+        return 0;
     int result = rows_reader_day(a->r, day);
     if (result == 1)
         result = chunk_of_row(a->r->source, row, &c);
@@ -342,7 +345,7 @@ static int prepare(struct ask *a)
     const struct rows_question *q = a->q;
     int error = 0;
     if (q->limit < 1 || q->limit > ROWS_LIMIT_MAX || q->n_conditions > CONDITIONS_MAX ||
-        (q->order && (q->after != 0 || fields_is_text(q->order->type))))
+        (q->order && fields_is_text(q->order->type)))
         return -EINVAL;
     for (size_t i = 0; i < q->n_conditions && error == 0; i++)
         error = condition_prepare(&q->conditions[i], &a->conditions[i]);
@@ -362,12 +365,12 @@ int rows_ask(struct rows_reader *r, const struct rows_question *q,
     a->r = r;
     a->q = q;
     int result = prepare(a);
-    rows_reader_begin(r);
     if (result == 0 && (a->hits = mem_alloc(q->limit * sizeof(*a->hits))) == NULL)
         result = -ENOMEM;
     if (result == 0 && q->after != 0) {
         result = find_after(a, q->after);
-        narrow(a);
+        if (!q->order)
+            narrow(a);
     }
     if (result == 0)
         result = ask_days(a);

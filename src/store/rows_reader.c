@@ -57,11 +57,6 @@ void rows_reader_cancel(struct rows_reader *r)
     pthread_mutex_unlock(&r->lock);
 }
 
-void rows_reader_begin(struct rows_reader *r)
-{
-    atomic_store_explicit(&r->is_canceled, false, memory_order_release);
-}
-
 bool rows_reader_must_stop(struct rows_reader *r)
 {
     return atomic_load_explicit(&r->is_canceled, memory_order_acquire);
@@ -70,6 +65,7 @@ bool rows_reader_must_stop(struct rows_reader *r)
 int rows_reader_end(struct rows_reader *r, int result)
 {
     set_source(r, NULL);
+    atomic_store_explicit(&r->is_canceled, false, memory_order_release);
     arena_reset(&r->arena);
     return result;
 }
@@ -185,7 +181,6 @@ int rows_find(struct rows_reader *r, struct span request_id,
 {
     if (request_id.n == 0)
         return -ENOENT;
-    rows_reader_begin(r);
     return rows_reader_end(r, find(r, request_id, visit, ctx));
 }
 
@@ -295,7 +290,6 @@ int rows_scan(struct rows_reader *r, wall_t from, wall_t to,
         return -ENOMEM;
     for (size_t i = 0; i < n_fields; i++)
         s.columns[i] = memory + i * COLUMN_ROWS_MAX;
-    rows_reader_begin(r);
     int result = rows_reader_end(r, scan_days(&s));
     mem_free(memory);
     return result;

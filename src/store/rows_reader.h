@@ -25,9 +25,7 @@ struct rows_reader {
     uint8_t keep[COLUMN_ROWS_MAX];
 };
 
-/* A call begins: earlier cancellations are forgotten. */
-void rows_reader_begin(struct rows_reader *r);
-/* And ends: no file stays open. Returns result, or -ECANCELED where that is why. */
+/* A call ends: no file stays open, a cancellation is done with. Returns result. */
 int rows_reader_end(struct rows_reader *r, int result);
 
 /* Days that may have rows in [from_us, to_us), ascending; to be freed. */
