@@ -21,6 +21,7 @@
 #include "io/loop.h"
 #include "metrics/metrics.h"
 #include "series/reader.h"
+#include "store/rows.h"
 
 /* What one query may take; 0: as promql has it, of time two minutes. */
 struct api_query_limits {
@@ -48,6 +49,9 @@ struct api_sources {
      * errno. NULL: there is no store. */
     int (*reader_open)(void *arg, struct reader **ret);
     void (*reader_close)(void *arg, struct reader *r);
+    /* A reader of request rows, likewise; the callee closes it. -ENODEV: none are kept. NULL: the
+     * same. */
+    int (*rows_open)(void *arg, struct rows_reader **ret);
     /* What a query that comes now may take. NULL: nothing is limited beyond what is said there. */
     void (*query_limits)(void *arg, struct api_query_limits *ret);
     /* Labels that the store gives our own series beside their own (job, instance). */

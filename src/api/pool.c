@@ -132,8 +132,12 @@ int pool_new(struct loop *l, size_t n_threads, size_t max_waiting, struct pool *
 
 static void cancel_all(struct list *jobs)
 {
-    for (struct list *i = jobs->next; i != jobs; i = i->next)
-        atomic_store(&CONTAINER_OF(i, struct pool_job, _link)->is_cancelled, true);
+    for (struct list *i = jobs->next; i != jobs; i = i->next) {
+        struct pool_job *j = CONTAINER_OF(i, struct pool_job, _link);
+        atomic_store(&j->is_cancelled, true);
+        if (j->interrupt)
+            j->interrupt(j);
+    }
 }
 
 struct pool *pool_free(struct pool *p)
@@ -192,4 +196,6 @@ void pool_cancel(struct pool *p, struct pool_job *j)
     pthread_mutex_unlock(&p->lock);
     if (was_waiting)
         j->done(j);
+    else if (j->interrupt)
+        j->interrupt(j);
 }

@@ -22,7 +22,10 @@ struct pool;
 struct pool_job {
     void (*run)(struct pool_job *j);
     void (*done)(struct pool_job *j); /* also where run was never called */
-    atomic_bool is_cancelled;         /* run looks at it, and ends early */
+    /* On the loop's thread, behind is_cancelled, while run may be under way; NULL: looking at
+     * is_cancelled is enough. */
+    void (*interrupt)(struct pool_job *j);
+    atomic_bool is_cancelled; /* run looks at it, and ends early */
     struct list _link;
 };
 

@@ -21,6 +21,7 @@ static const struct {
     [PROM_BAD_DATA] = {400, "bad_data"},       [PROM_EXECUTION] = {422, "execution"},
     [PROM_CANCELED] = {499, "canceled"},       [PROM_TIMEOUT] = {503, "timeout"},
     [PROM_UNAVAILABLE] = {503, "unavailable"}, [PROM_INTERNAL] = {500, "internal"},
+    [PROM_NOT_FOUND] = {404, "not_found"},
 };
 
 void prom_init(struct prom_call *c, const struct api_sources *sources, struct arena *a,

@@ -22,6 +22,7 @@ enum prom_fault {
     PROM_TIMEOUT,     /* 503 */
     PROM_UNAVAILABLE, /* 503 */
     PROM_INTERNAL,    /* 500 */
+    PROM_NOT_FOUND,   /* 404 */
     PROM_FAULT_COUNT_,
 };
 
@@ -41,6 +42,9 @@ struct prom_call {
     struct api_query_limits limits;
     mono_t deadline;            /* a resource may bring it forward */
     bool (*is_left)(void *ctx); /* whether nobody waits any more */
+    /* The reader of rows that works for the call, which is cancelled when the call is over; NULL:
+     * none any more. */
+    void (*hold)(void *ctx, struct rows_reader *rows);
     void *ctx;
     struct prom_note *notes, **last_note;
     /* The answer. */

@@ -5,12 +5,14 @@
 #include "api/queries.h"
 
 #include <errno.h>
+#include <pthread.h>
 
 #include "api/pool.h"
 #include "base/err.h"
 #include "base/mem.h"
 
 struct queries {
+    struct loop *loop;
     struct pool *pool;
     const struct api_sources *sources;
 };
@@ -20,6 +22,9 @@ struct query {
     struct queries *queries;
     struct query_request request; /* texts are behind this struct */
     bool is_left;                 /* on the loop's thread */
+    struct timer timer;           /* at the deadline */
+    pthread_mutex_t lock;
+    struct rows_reader *rows; /* under the lock: at work now, to be cancelled */
     mono_t deadline;
     struct api_query_limits limits;
     int status;
@@ -31,6 +36,28 @@ static bool is_left(void *ctx)
 {
     struct query *q = ctx;
     return atomic_load_explicit(&q->job.is_cancelled, memory_order_relaxed);
+}
+
+static void hold(void *ctx, struct rows_reader *rows)
+{
+    struct query *q = ctx;
+    pthread_mutex_lock(&q->lock);
+    q->rows = rows;
+    pthread_mutex_unlock(&q->lock);
+}
+
+static void interrupt(struct pool_job *j)
+{
+    struct query *q = CONTAINER_OF(j, struct query, job);
+    pthread_mutex_lock(&q->lock);
+    if (q->rows)
+        rows_reader_cancel(q->rows);
+    pthread_mutex_unlock(&q->lock);
+}
+
+static void on_late(struct timer *t)
+{
+    interrupt(&CONTAINER_OF(t, struct query, timer)->job);
 }
 
 static void run(struct pool_job *j)
@@ -46,6 +73,7 @@ static void run(struct pool_job *j)
     c.deadline = q->deadline;
     c.limits = q->limits;
     c.is_left = is_left;
+    c.hold = hold;
     c.ctx = q;
     if (prom_is_over(&c) == -ETIMEDOUT)
         prom_fail(&c, PROM_TIMEOUT, "query timed out in query queue");
@@ -55,13 +83,20 @@ static void run(struct pool_job *j)
     arena_done(&arena);
 }
 
+static void query_free(struct query *q)
+{
+    loop_timer_stop(q->queries->loop, &q->timer);
+    pthread_mutex_destroy(&q->lock);
+    buf_done(&q->body);
+    mem_free(q);
+}
+
 static void done(struct pool_job *j)
 {
     struct query *q = CONTAINER_OF(j, struct query, job);
     if (!q->is_left)
         q->request.on_answer(q->request.owner, q->status ? q->status : 503, &q->body);
-    buf_done(&q->body);
-    mem_free(q);
+    query_free(q);
 }
 
 void queries_run_here(const struct api_sources *sources, const struct query_request *r,
@@ -84,6 +119,7 @@ int queries_new(struct loop *l, const struct api_sources *sources, struct querie
     struct queries *q = mem_zalloc(1, sizeof(*q));
     if (!q)
         return -ENOMEM;
+    q->loop = l;
     q->sources = sources;
     int r = pool_new(l, QUERIES_AT_ONCE, QUERIES_WAITING, &q->pool);
     if (r < 0) {
@@ -120,7 +156,10 @@ int queries_start(struct queries *q, const struct query_request *r, struct query
     char *at = query->texts;
     query->job.run = run;
     query->job.done = done;
+    query->job.interrupt = interrupt;
     query->queries = q;
+    pthread_mutex_init(&query->lock, NULL);
+    timer_init(&query->timer, on_late);
     query->request = *r;
     query->request.path = copy_to(&at, r->path);
     query->request.query = copy_to(&at, r->query);
@@ -133,9 +172,10 @@ int queries_start(struct queries *q, const struct query_request *r, struct query
     buf_init(&query->body, QUERIES_ANSWER_MAX);
     int e = pool_submit(q->pool, &query->job);
     if (e < 0) {
-        mem_free(query);
+        query_free(query);
         return e;
     }
+    loop_timer_start(q->loop, &query->timer, mono_diff(query->deadline, loop_now(q->loop)));
     *ret = query;
     return 0;
 }

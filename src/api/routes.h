@@ -64,4 +64,8 @@ void actions_handle_reload(const struct api_request *req, struct api_answer *ret
 void status_handle_page(const struct api_request *req, struct api_answer *ret);
 void status_handle_json(const struct api_request *req, struct api_answer *ret);
 
+/* search_answer.c */
+void search_list(struct prom_call *c);
+void search_one(struct prom_call *c);
+
 #endif

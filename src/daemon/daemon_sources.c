@@ -5,6 +5,8 @@
  */
 #include "daemon/daemon_private.h"
 
+#include <errno.h>
+
 #include "base/stat.h"
 
 /* --- what the admin listener asks (on the admin thread) --- */
@@ -82,6 +84,17 @@ static void source_reader_close(void *arg, struct reader *r)
     tsdb_reader_close(r);
 }
 
+/* The directory of the start: a reload does not change it. */
+static int source_rows_open(void *arg, struct rows_reader **ret)
+{
+    struct daemon *d = arg;
+
+    (void)pthread_mutex_lock(&d->lock);
+    int r = d->store ? history_rows(d->config, ret) : -ENODEV;
+    (void)pthread_mutex_unlock(&d->lock);
+    return r;
+}
+
 static void source_query_limits(void *arg, struct api_query_limits *ret)
 {
     struct daemon *d = arg;
@@ -152,6 +165,7 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .upstreams = source_upstreams,
                                   .reader_open = source_reader_open,
                                   .reader_close = source_reader_close,
+                                  .rows_open = source_rows_open,
                                   .query_limits = source_query_limits,
                                   .targets = source_targets,
                                   .own_labels = d->own_labels,

@@ -59,6 +59,11 @@ int history_reader(struct store *s, struct reader **ret)
     return s ? store_reader_open(s, ret) : -ENODEV;
 }
 
+int history_rows(const struct config *c, struct rows_reader **ret)
+{
+    return c->data_dir[0] ? rows_reader_open(c->data_dir, ret, NULL) : -ENODEV;
+}
+
 /* --- the status page --- */
 
 static void number_write(struct jsonw *w, const char *key, uint64_t n)

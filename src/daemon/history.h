@@ -5,7 +5,7 @@
  *
  * Units:     configuration in ns and bytes, the store in its own (store/store.h).
  * Errors:    negative errno; at the start with a text.
- * Threading: history_reader and history_reader_close on any thread, the others where it says.
+ * Threading: history_reader and history_rows on any thread, the others where it says.
  */
 #ifndef DAEMON_HISTORY_H
 #define DAEMON_HISTORY_H
@@ -34,5 +34,8 @@ void history_target_write(const struct config *c, const char *instance, struct j
 
 /* -ENODEV: nothing is kept; -EBUSY: the former process still has it. */
 int history_reader(struct store *s, struct reader **ret) WARN_UNUSED;
+
+/* Of request rows, whoever writes them: it reads the files. -ENODEV. */
+int history_rows(const struct config *c, struct rows_reader **ret) WARN_UNUSED;
 
 #endif
