@@ -7,6 +7,8 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/timestamp.h"
+#include "promql/parse.h"
 
 void flag_init(struct flag *f, int argc, char **argv)
 {
@@ -137,6 +139,29 @@ int flag_ms(struct flag *f, int64_t *ret_ns, struct err *reterr)
 
     if (r == 0)
         *ret_ns = (int64_t)llround(ms * (double)NS_PER_MS);
+    return r;
+}
+
+int flag_time(struct flag *f, double *ret_s, struct err *reterr)
+{
+    struct span s = {0};
+    int64_t ms;
+    wall_t wall;
+    double now = (double)clock_wall().us / 1e6;
+    int r = flag_value(f, NULL, &s, reterr);
+
+    if (r < 0)
+        return r;
+    if (span_eq(s, SPAN("now")))
+        *ret_s = now;
+    else if (s.n > 1 && s.p[0] == '-' && promql_parse_duration(span_from(s, 1), &ms) == 0)
+        *ret_s = now - (double)ms / 1000;
+    else if (num_parse_double(s, ret_s) < 0 && timestamp_parse(s, &wall) == 0)
+        *ret_s = (double)wall.us / 1e6;
+    else if (num_parse_double(s, ret_s) < 0) {
+        r = bad_value(f, s, reterr, "a time");
+        err_hint(reterr, "seconds since the epoch, 2026-11-29T16:25:39Z, now, or -90m");
+    }
     return r;
 }
 

@@ -48,6 +48,9 @@ int flag_duration(struct flag *f, int64_t *ret_ns, struct err *reterr) WARN_UNUS
 int flag_ms(struct flag *f, int64_t *ret_ns,
             struct err *reterr) WARN_UNUSED; /* bare milliseconds */
 
+/* A moment, in seconds since the epoch: those, RFC 3339, now, or a distance from now like -90m. */
+int flag_time(struct flag *f, double *ret_s, struct err *reterr) WARN_UNUSED;
+
 /* Prints "inferometer COMMAND: text" and the hint to standard error. Returns 2, the exit status. */
 int flag_complain(const char *command, const struct err *e);
 

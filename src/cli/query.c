@@ -5,18 +5,17 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/num.h"
-#include "base/timestamp.h"
 #include "cli/flag.h"
 #include "cli/plot.h"
 #include "cli/query_show.h"
 #include "cli/talk.h"
+#include "cli/terminal.h"
 
-enum { WIDTH_DEFAULT = 80, PLOT_HEIGHT = 17 };
+enum { PLOT_HEIGHT = 17 };
 #define HOUR_S 3600.0
 
 enum format { FORMAT_AUTO, FORMAT_TABLE, FORMAT_PLOT, FORMAT_JSON, FORMAT_CSV };
@@ -48,30 +47,6 @@ static void help_print(void)
 }
 
 /* --- flags --- */
-
-static int read_time(struct flag *f, double *ret, struct err *reterr)
-{
-    struct span s = {0};
-    int64_t ms;
-    wall_t wall;
-    double now = (double)clock_wall().us / 1e6;
-    int r = flag_value(f, NULL, &s, reterr);
-    if (r < 0)
-        return r;
-    if (span_eq(s, SPAN("now")))
-        *ret = now;
-    else if (s.n > 1 && s.p[0] == '-' && promql_parse_duration(span_from(s, 1), &ms) == 0)
-        *ret = now - (double)ms / 1000;
-    else if (num_parse_double(s, ret) < 0 && timestamp_parse(s, &wall) == 0)
-        *ret = (double)wall.us / 1e6;
-    else if (num_parse_double(s, ret) < 0) {
-        (void)err_set(reterr, -EINVAL, "--%.*s: \"%.*s\" is no time", SPAN_ARG(f->name),
-                      SPAN_ARG(s));
-        err_hint(reterr, "seconds since the epoch, 2026-11-29T16:25:39Z, now, or -90m");
-        return -EINVAL;
-    }
-    return 0;
-}
 
 static int read_step(struct flag *f, double *ret, struct err *reterr)
 {
@@ -108,11 +83,11 @@ static int read_flag(struct flag *f, struct query_options *o, struct err *reterr
     struct span url = {0};
     int64_t semantics = 0;
     if (flag_is(f, "at"))
-        return read_time(f, &o->at_s, reterr);
+        return flag_time(f, &o->at_s, reterr);
     if (flag_is(f, "start"))
-        return read_time(f, &o->start_s, reterr);
+        return flag_time(f, &o->start_s, reterr);
     if (flag_is(f, "end"))
-        return read_time(f, &o->end_s, reterr);
+        return flag_time(f, &o->end_s, reterr);
     if (flag_is(f, "step"))
         return read_step(f, &o->step_s, reterr);
     if (flag_is(f, "format"))
@@ -127,14 +102,6 @@ static int read_flag(struct flag *f, struct query_options *o, struct err *reterr
         return r;
     }
     return err_set(reterr, -EINVAL, "there is no flag \"--%.*s\"", SPAN_ARG(f->name));
-}
-
-static int terminal_width(void)
-{
-    struct winsize size;
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return WIDTH_DEFAULT;
 }
 
 /* What of a range was not said. */
@@ -201,14 +168,15 @@ static int options_parse(int argc, char **argv, struct query_options *o, struct 
 static int add_seconds(struct buf *form, const char *name, double s)
 {
     char text[NUM_PLAIN_BYTES];
-    return talk_add(form, name, span_of(text, num_format_plain(round(s * 1000) / 1000, text)));
+    return talk_add(form, span_cstr(name),
+                    span_of(text, num_format_plain(round(s * 1000) / 1000, text)));
 }
 
 static int form_write(const struct query_options *o, struct buf *form)
 {
-    int r = talk_add(form, "query", o->expr);
+    int r = talk_add(form, SPAN("query"), o->expr);
     if (r == 0 && o->is_closed)
-        r = talk_add(form, "range_semantics", SPAN("2"));
+        r = talk_add(form, SPAN("range_semantics"), SPAN("2"));
     if (r == 0 && o->is_range)
         r = add_seconds(form, "start", o->start_s);
     if (r == 0 && o->is_range)
@@ -220,17 +188,6 @@ static int form_write(const struct query_options *o, struct buf *form)
     return r;
 }
 
-static bool is_utf8(void)
-{
-    static const char *const names[] = {"LC_ALL", "LC_CTYPE", "LANG"};
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        const char *value = getenv(names[i]);
-        if (value && value[0])
-            return strstr(value, "UTF-8") || strstr(value, "utf8") || strstr(value, "utf-8");
-    }
-    return false;
-}
-
 static int show(const struct query_options *o, const struct query_data *d, struct span answer,
                 struct buf *out)
 {
@@ -238,7 +195,7 @@ static int show(const struct query_options *o, const struct query_data *d, struc
     const struct plot_options plot = {.width = terminal_width(),
                                       .height = PLOT_HEIGHT,
                                       .has_color = is_terminal && !getenv("NO_COLOR"),
-                                      .has_utf8 = is_utf8(),
+                                      .has_utf8 = terminal_has_utf8(),
                                       .start = o->start_s,
                                       .end = o->end_s,
                                       .step = o->step_s};

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "cli/csv.h"
+
 enum { METRIC_WIDTH_MAX = 100 };
 
 /* 2026-11-29T16:25:39.270Z; what no calendar has is written in seconds. */
@@ -85,33 +87,13 @@ int query_show_table(const struct query_data *d, struct buf *out)
     return is_single(d) ? put_singles(d, out) : put_blocks(d, out);
 }
 
-/* A field as RFC 4180 has it. */
-static int put_field(struct span s, struct buf *out)
-{
-    bool is_plain = true;
-    for (size_t i = 0; i < s.n; i++)
-        is_plain = is_plain && s.p[i] != '"' && s.p[i] != ',' && s.p[i] != '\n' && s.p[i] != '\r';
-    if (is_plain)
-        return buf_append(out, s);
-    int r = buf_append(out, SPAN("\""));
-    while (s.n > 0 && r == 0) {
-        size_t n = span_find_char(s, '"');
-        r = buf_append(out, span_take(&s, n));
-        if (r == 0 && s.n > 0) {
-            (void)span_take(&s, 1);
-            r = buf_append(out, SPAN("\"\""));
-        }
-    }
-    return r ? r : buf_append(out, SPAN("\""));
-}
-
 int query_show_csv(const struct query_data *d, struct buf *out)
 {
     int r = buf_append(out, SPAN("metric,time,value\n"));
     for (size_t i = 0; i < d->n_series; i++) {
         const struct query_series *s = &d->series[i];
         for (size_t k = 0; k < s->n && r == 0; k++) {
-            r = put_field(s->metric, out);
+            r = csv_field(s->metric, out);
             if (r == 0)
                 r = buf_append(out, SPAN(","));
             if (r == 0)
@@ -119,7 +101,7 @@ int query_show_csv(const struct query_data *d, struct buf *out)
             if (r == 0)
                 r = buf_append(out, SPAN(","));
             if (r == 0)
-                r = put_field(s->at[k].text, out);
+                r = csv_field(s->at[k].text, out);
             if (r == 0)
                 r = buf_append(out, SPAN("\n"));
         }

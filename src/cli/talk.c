@@ -181,14 +181,24 @@ int talk_post(const struct talk_place *at, const struct talk_question *q, int *r
     return r < 0 ? err_set(reterr, r, "no answer from %s: %s", at->host, err_str(r)) : 0;
 }
 
-int talk_add(struct buf *form, const char *name, struct span value)
+int talk_encode(struct span s, struct buf *out)
 {
-    int r = buf_printf(form, "%s%s=", buf_len(form) ? "&" : "", name);
-    for (size_t i = 0; i < value.n && r == 0; i++) {
-        unsigned char c = (unsigned char)value.p[i];
+    int r = 0;
+    for (size_t i = 0; i < s.n && r == 0; i++) {
+        unsigned char c = (unsigned char)s.p[i];
         bool is_plain = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
-        r = is_plain || c == '.' || c == '_' ? buf_append(form, span_of(&value.p[i], 1))
-                                             : buf_printf(form, "%%%02X", c);
+        r = is_plain || c == '.' || c == '_' ? buf_append(out, span_of(&s.p[i], 1))
+                                             : buf_printf(out, "%%%02X", c);
     }
     return r;
+}
+
+int talk_add(struct buf *form, struct span name, struct span value)
+{
+    int r = buf_len(form) ? buf_append(form, SPAN("&")) : 0;
+    if (r == 0)
+        r = talk_encode(name, form);
+    if (r == 0)
+        r = buf_append(form, SPAN("="));
+    return r ? r : talk_encode(value, form);
 }

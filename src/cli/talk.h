@@ -36,6 +36,9 @@ int talk_post(const struct talk_place *at, const struct talk_question *q, int *r
               struct buf *body, struct err *reterr) WARN_UNUSED;
 
 /* name=value, encoded, behind what is in the form already. */
-int talk_add(struct buf *form, const char *name, struct span value) WARN_UNUSED;
+int talk_add(struct buf *form, struct span name, struct span value) WARN_UNUSED;
+
+/* %XX for what is neither a letter nor a digit. */
+int talk_encode(struct span s, struct buf *out) WARN_UNUSED;
 
 #endif
