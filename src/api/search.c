@@ -183,15 +183,9 @@ static enum value_kind kind_of(enum record_type type)
     }
 }
 
-/* By its name, which may lack its unit. */
 static const struct record_field *field_of(struct span name)
 {
-    char with_unit[64];
-    int i = fields_find(name);
-    if (i < 0 && name.n + 3 < sizeof(with_unit)) {
-        (void)snprintf(with_unit, sizeof(with_unit), "%.*s_ms", SPAN_ARG(name));
-        i = fields_find(span_cstr(with_unit));
-    }
+    int i = fields_find_short(name);
     return i < 0 ? NULL : &record_fields[i];
 }
 

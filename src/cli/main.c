@@ -10,6 +10,7 @@
 #include "cli/config_check.h"
 #include "cli/demo.h"
 #include "cli/docs.h"
+#include "cli/kept.h"
 #include "cli/keys.h"
 #include "cli/load.h"
 #include "cli/promql.h"
@@ -27,6 +28,7 @@ static const struct {
     {"serve", serve_main, "run the gateway"},
     {"reload", reload_main, "have a running gateway read its configuration again"},
     {"query", query_main, "ask a running gateway for its history, in PromQL"},
+    {"requests", kept_main, "ask a running gateway for the requests that it keeps"},
     {"demo", demo_main, "simulated engine, gateway, light load and a live table on loopback"},
     {"config", config_check_main, "check a configuration file, show the effective values"},
     {"key", keys_main, "add, list and revoke the keys that clients show the gateway"},

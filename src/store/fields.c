@@ -191,6 +191,18 @@ int fields_find(struct span name)
     return -1;
 }
 
+int fields_find_short(struct span name)
+{
+    static const struct span unit = SPAN_INIT("_ms");
+    int found = fields_find(name);
+    for (size_t i = 0; i < record_n_fields && found < 0; i++) {
+        struct span full = span_cstr(record_fields[i].name);
+        if (full.n == name.n + unit.n && span_starts_with(full, name) && span_ends_with(full, unit))
+            found = (int)i;
+    }
+    return found;
+}
+
 static int started_at;
 static int total;
 static int request_id;

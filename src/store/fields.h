@@ -42,6 +42,8 @@ double fields_value(enum record_type type, int64_t v);
 
 /* Index in record_fields; -1: there is none of that name. */
 int fields_find(struct span name);
+/* The same for people: of a name that ends with _ms, that may be left out. */
+int fields_find_short(struct span name);
 /* Of those that the store itself needs. */
 int fields_started_at(void);
 int fields_total(void);
