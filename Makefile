@@ -1,5 +1,5 @@
 # The short names of everything one does here. The build itself is CMakeLists.txt.
-.PHONY: all run test full bench soak concurrency fuzz format lint docs clean
+.PHONY: all run test full bench bench-history soak concurrency fuzz format lint docs clean
 
 all:
 	@scripts/deps build
@@ -19,6 +19,10 @@ full:
 
 bench: all
 	@bench/run
+	@bench/history
+
+bench-history: all
+	@bench/history
 
 # make soak SOAK_SECONDS=3600
 soak: all

@@ -5,7 +5,7 @@
  *
  *   build/release/bench_micro_rows DIR [MILLIONS [plain]]
  *
- * DIR is made and filled; MILLIONS of rows (5) of five hours of one day. With "plain" also the
+ * DIR is made and filled; MILLIONS of rows (5) of five hours of today. With "plain" also the
  * alternative that docs/adr/0013 speaks of: one SQL row with a column per field, and two indexes.
  */
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 enum { N_SAMPLES = 8192, ROWS_PER_COMMIT = 2000, HOURS = 5, N_REPEATS = 11 };
 
-static const int64_t day_us = INT64_C(20787) * 86400 * US_PER_S; /* 2026-11-30 */
+static int64_t day_us; /* begin of today (UTC) */
 static struct record samples[N_SAMPLES];
 static char timelines[64][600];
 
@@ -419,6 +419,7 @@ int main(int argc, char **argv)
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     rng_seed(&g, 42);
+    day_us = clock_wall().us / (86400 * US_PER_S) * (86400 * US_PER_S);
     for (size_t i = 0; i < ARRAY_LEN(timelines); i++) {
         for (size_t k = 0; k < sizeof(timelines[0]); k++)
             timelines[i][k] = (char)(k % 4 == 3 ? rng_below(&g, 60) : rng_below(&g, 256));
