@@ -14,6 +14,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "base/process.h"
 
 enum { THREADS_MAX = 8, STACK_BYTES = 8 * MIB };
 
@@ -79,6 +80,7 @@ static void work(struct pool *p, struct pool_job *j)
 static void *thread_main(void *arg)
 {
     struct pool *p = arg;
+    process_name_thread("query");
     pthread_mutex_lock(&p->lock);
     while (!p->is_stopping) {
         if (list_is_empty(&p->waiting))

@@ -23,6 +23,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/queue.h"
 #include "base/span.h"
 #include "base/stat.h"
@@ -91,6 +92,7 @@ static void write_line(const char *p, size_t n)
 static void *writer_main(void *arg)
 {
     struct queue *q = arg;
+    process_name_thread("log");
     while (!queue_is_done(q)) {
         char *line = queue_pop(q);
         if (!line) {

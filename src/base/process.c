@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -45,4 +46,9 @@ void process_sample(void)
     sample_descriptors();
     stat_set(STAT_MEMORY_BLOCKS, mem_live_blocks());
     stat_set(STAT_MEMORY_ALLOCATIONS, (int64_t)mem_count_total().n_allocs);
+}
+
+void process_name_thread(const char *name)
+{
+    (void)pthread_setname_np(pthread_self(), name); /* a name of another is no harm */
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * base/process.h - what the process uses: memory, descriptors, allocations.
+ * base/process.h - what the process uses: memory, descriptors, allocations; names of its threads.
  *
- * Threading: one thread (the one that serves scrapes); values go into base/stat.h.
+ * Threading: process_sample: one thread (the one that serves scrapes); values go into base/stat.h.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H
 
 /* Reads /proc/self and the allocation counters. What cannot be read keeps its last value. */
 void process_sample(void);
+
+/* The calling thread's name for top, perf and debuggers: at most 15 bytes. */
+void process_name_thread(const char *name);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/process.h"
 #include "daemon/pulse.h"
 
 #define TICK_NS NS_PER_S
@@ -25,6 +26,7 @@ static void *admin_main(void *arg)
 {
     struct admin *a = arg;
 
+    process_name_thread("admin");
     loop_run(a->loop);
     return NULL;
 }

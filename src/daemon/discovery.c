@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "dialect/dialect.h"
 #include "http/client.h"
 #include "wire/json.h"
@@ -300,6 +301,7 @@ static void *discovery_main(void *arg)
 {
     struct discovery *d = arg;
 
+    process_name_thread("discovery");
     loop_run(d->loop);
     return NULL;
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/mem.h"
+#include "base/process.h"
 #include "daemon/pulse.h"
 #include "daemon/sink.h"
 #include "observe/observe.h"
@@ -127,6 +128,7 @@ static void *worker_main(void *arg)
 {
     struct worker *w = arg;
 
+    process_name_thread("worker");
     loop_run(w->loop);
     return NULL;
 }

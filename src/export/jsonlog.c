@@ -29,6 +29,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/queue.h"
 #include "base/stat.h"
 #include "export/row_pool.h"
@@ -344,6 +345,7 @@ static void *run(void *arg)
 {
     struct jsonlog *log = arg;
     mono_t t_stop = MONO_NONE;
+    process_name_thread("request-log");
     for (;;) {
         if (must_stop(log) && !mono_is_set(t_stop))
             t_stop = clock_mono();

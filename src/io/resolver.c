@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/queue.h"
 
 enum { LOOKUPS_MAX = 256 };
@@ -102,6 +103,7 @@ static void *resolver_main(void *arg)
 {
     struct resolver *r = arg;
 
+    process_name_thread("resolver");
     while (!queue_is_done(r->queue)) {
         struct lookup *k = queue_pop(r->queue);
         if (!k) {

@@ -13,6 +13,7 @@
 #include "base/limits.h"
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/process.h"
 #include "http/server.h"
 #include "sim/sim_answer.h"
 
@@ -442,6 +443,7 @@ static void *worker_run(void *arg)
 {
     struct worker *w = arg;
 
+    process_name_thread("worker");
     loop_run(w->engine.loop);
     w->http = http_server_free(w->http);
     loop_turn(w->engine.loop, 0); /* what the closing has deferred */

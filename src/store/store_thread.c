@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "base/stat.h"
 #include "store/store_private.h"
 
@@ -368,6 +369,7 @@ void *store_run(void *store)
 {
     struct store *s = store;
     bool is_more = false;
+    process_name_thread("store");
     while (!atomic_load_explicit(&s->must_stop, memory_order_acquire)) {
         struct pollfd pfd = {.fd = s->bell, .events = POLLIN};
         uint64_t count;

@@ -2,6 +2,7 @@
 #include "base/process.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -32,8 +33,26 @@ static void test_follows_what_is_used(void **state)
     assert_int_equal(stat_sum(STAT_MEMORY_BLOCKS), n_blocks);
 }
 
+static void *name_itself(void *name)
+{
+    process_name_thread("a-worker");
+    assert_int_equal(pthread_getname_np(pthread_self(), name, 16), 0);
+    return NULL;
+}
+
+static void test_threads_have_names(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    char name[16] = "";
+    assert_int_equal(pthread_create(&thread, NULL, name_itself, name), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_string_equal(name, "a-worker");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows_what_is_used)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows_what_is_used),
+                                       cmocka_unit_test(test_threads_have_names)};
     return cmocka_run_group_tests_name("base/process", tests, NULL, NULL);
 }
