@@ -19,6 +19,8 @@ enum {
     RETRY_MS = 1000,
     REPLAY_BLOCKS = 64, /* a turn */
     MAINTAIN_MS = 100,  /* a turn, of what is due */
+    LATE_PART = 100,    /* of the interval of samples: later than that is told as it was */
+    US_PER_MS = 1000,
 };
 
 static bool is_due(mono_t at, mono_t now)
@@ -196,15 +198,22 @@ static int64_t now_ms(void)
     return clock_wall().us / 1000;
 }
 
+/*
+ * Samples that are a little late have the time at which they were due: steady distances take no
+ * room on disk. The wall clock is asked anew each time, since it may be set.
+ */
 static void gather(struct store *s)
 {
     mono_t now = clock_mono();
     if (!is_due(s->next_gather, now))
         return;
     int64_t interval_ns = s->config.gather_ms * NS_PER_MS;
-    bool is_late = !mono_is_set(s->next_gather) || mono_diff(now, s->next_gather) > interval_ns;
-    s->next_gather = mono_add(is_late ? now : s->next_gather, interval_ns);
-    int r = s->gather ? gather_tick(s->gather, now_ms()) : 0;
+    int64_t late_ns = mono_is_set(s->next_gather) ? mono_diff(now, s->next_gather) : INT64_MAX;
+    int64_t t_us = clock_wall().us;
+    if (late_ns <= interval_ns / LATE_PART)
+        t_us -= late_ns / NS_PER_US;
+    s->next_gather = mono_add(late_ns > interval_ns ? now : s->next_gather, interval_ns);
+    int r = s->gather ? gather_tick(s->gather, (t_us + US_PER_MS / 2) / US_PER_MS) : 0;
     if (r < 0)
         stat_inc(STAT_DROP_NO_MEMORY);
     note_series(s, tsdb_commit(s->series));
@@ -365,6 +374,15 @@ static void finish(struct store *s)
     LOG_ERROR("%zu request rows could not be stored in \"%s\" and are lost", n_left, s->dir);
 }
 
+/* Until the next turn, unless the bell rings. */
+static int patience_ms(const struct store *s)
+{
+    int64_t ms = TURN_MS;
+    if (mono_is_set(s->next_gather))
+        ms = mono_diff(s->next_gather, clock_mono()) / NS_PER_MS + 1;
+    return ms < 0 ? 0 : ms < TURN_MS ? (int)ms : TURN_MS;
+}
+
 void *store_run(void *store)
 {
     struct store *s = store;
@@ -373,7 +391,8 @@ void *store_run(void *store)
     while (!atomic_load_explicit(&s->must_stop, memory_order_acquire)) {
         struct pollfd pfd = {.fd = s->bell, .events = POLLIN};
         uint64_t count;
-        if (poll(&pfd, 1, is_more ? 0 : TURN_MS) > 0 && read(s->bell, &count, sizeof(count)) < 0)
+        if (poll(&pfd, 1, is_more ? 0 : patience_ms(s)) > 0 &&
+            read(s->bell, &count, sizeof(count)) < 0)
             LOG_WARN("could not read the bell of the store: %s", err_str(-errno));
         is_more = turn(s);
     }
