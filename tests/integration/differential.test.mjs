@@ -112,7 +112,7 @@ class Tally {
     else if (theirs.data.result.length === 0) this.nEmpty++;
     const found = difference(query, ours, theirs);
     if (!found) return;
-    const cause = await causeOf(query, found, ports, theirs);
+    const cause = await causeOf(query, found, ports, { ours, theirs });
     if (cause) this.causes.set(cause, (this.causes.get(cause) ?? 0) + 1);
     else this.unexplained.push(describe(query, found, ours, theirs));
   }

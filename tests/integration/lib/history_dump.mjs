@@ -41,14 +41,12 @@ function withMarkers(samples, moments) {
   const out = [];
   let i = 0;
   for (const { t, isEnd } of moments) {
-    const before = i;
     while (i < samples.length && samples[i].t < t) out.push(samples[i++]);
     const isSeen = !isEnd && i < samples.length && samples[i].t === t;
     if (isSeen) out.push(samples[i++]);
     const last = out.at(-1);
     if (!isSeen && last && last.v !== STALE && last.h !== STALE)
       out.push('h' in last ? { t, h: STALE } : { t, v: STALE });
-    if (before === samples.length && i === before && last === undefined) break;
   }
   return out;
 }

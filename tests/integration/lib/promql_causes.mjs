@@ -46,10 +46,10 @@ async function deviationOfOne({ query, points, ports }) {
     && counts.get(key)?.get(t) === 1 && !isFinite(sums.get(key)?.get(t)));
 }
 
-/** Dates of what is no time: any number then, NaN now. */
+/** Dates of what is no time: any number then, NaN now; seconds beyond 64 bits are none, either. */
 async function dateOfNoTime({ query, points, ports }) {
   const times = await valuesOf(ports.theirs, query.root.args[0], query.when);
-  return points.every(({ key, t, ours }) => Number.isNaN(ours?.v) && !isFinite(times.get(key)?.get(t)));
+  return points.every(({ key, t, ours }) => Number.isNaN(ours?.v) && !(Math.abs(times.get(key)?.get(t)) < 2 ** 63));
 }
 
 /** start() and end() of a query as numbers, to ask the same at one of its steps. */
@@ -119,6 +119,28 @@ async function zeroPoint({ query, points, ports }) {
   return true;
 }
 
+const RATES = /\b(rate|increase)\(((?:"(?:[^"\\]|\\.)*"|\(\)|[^()"])*)\)/g;
+
+/** The same further inside: at each time of a difference, a rate in the query differs for that cause. */
+async function zeroPointInside({ query, points, ports }) {
+  const rates = [...query.text.matchAll(RATES)];
+  for (const t of new Set(points.map((p) => p.t))) {
+    const when = { time: (t / 1000).toFixed(3) };
+    let isFound = false;
+    for (const [whole, fn, arg] of rates) {
+      const [text, range] = [whole, arg].map((x) => withoutStartAndEnd(x, query.when));
+      const [ours, theirs] = await Promise.all([
+        ask(ports.ours, text, when, { range_semantics: 2 }), ask(ports.theirs, text, when)]);
+      const inner = pointsThatDiffer(ours.data, theirs.data);
+      const root = { fn, args: [range] };
+      if (inner.length > 0 && !(await zeroPoint({ query: { root, when }, points: inner, ports }))) return false;
+      isFound ||= inner.length > 0;
+    }
+    if (!isFound) return false;
+  }
+  return true;
+}
+
 const PER_OCTAVE = 32;
 
 /** Inside a bucket of a native histogram: linear then, exponential now. */
@@ -129,6 +151,13 @@ async function insideBucket({ points }) {
     const [low, high] = [2 ** ((upper - 1) / PER_OCTAVE), 2 ** (upper / PER_OCTAVE)];
     return isClose(ours?.v, 2 ** ((upper - 1 + (theirs.v - low) / (high - low)) / PER_OCTAVE));
   });
+}
+
+/** That several match one is an error now although the comparison keeps none, as it was with bool. */
+async function matchesOfNone({ query, ours, ports }) {
+  const [a, op, matching, b] = query.root.args;
+  const whole = await ask(ports.theirs, `${a} ${op} bool ${matching} ${b}`, query.when);
+  return ours.status === 'error' && whole.errorType === ours.errorType && whole.error === ours.error;
 }
 
 /** Names of labels may be any text now. */
@@ -170,15 +199,18 @@ export const CAUSES = [
   { name: 'the name of a metric under atan2', of: ['atan2'], holds: nameKept },
   { name: 'pinned windows of predict_linear', of: ['predict_linear'], holds: pinnedWindow },
   { name: 'a step behind the window', of: ['@'], holds: stepBehind },
+  { name: 'matches of what is not kept', of: ['compare'], what: 'status', holds: matchesOfNone },
   { name: 'names of labels', of: ['label_replace', 'label_join'], what: 'status', holds: anyName },
   { name: 'interpolation in native buckets', of: ['histogram_quantile'], holds: insideBucket },
 ];
+const INSIDE = { name: 'the zero point of rate and increase, inside', holds: zeroPointInside };
 
 /** The name of the cause that explains all of a difference; null: none does. */
-export async function causeOf(query, { what, points }, ports, theirs) {
+export async function causeOf(query, { what, points }, ports, answers) {
   const candidates = CAUSES.filter((c) => c.of.includes(query.root?.fn) && (c.what ?? 'values') === what);
+  if (what === 'values' && !query.root) candidates.push(INSIDE);
   for (const cause of candidates)
-    if (await cause.holds({ query, points, ports, theirs })) return cause.name;
+    if (await cause.holds({ query, points, ports, ...answers })) return cause.name;
   return null;
 }
 

@@ -4,8 +4,8 @@
 //
 // What Prometheus 2 and 3 answer differently (promql_causes.mjs) is asked for at the root of a query
 // only, where the difference can be told from an error: topk and bottomk, stddev and stdvar of what may
-// be NaN, dates of what may be NaN, rate and increase of what does not begin with 0, atan2,
-// predict_linear of a window that is pinned.
+// be NaN, dates of what may be NaN, atan2, comparisons of vectors that are matched, predict_linear of a
+// window that is pinned. rate and increase are in no subquery, so that they can be asked for again.
 
 /** Numbers in [0, 1) that a seed fixes (mulberry32). */
 function rng(seed) {
@@ -32,6 +32,7 @@ const OVER_TIME = ['delta', 'idelta', 'deriv', 'sum_over_time',
 const ARITHMETIC = ['+', '-', '*', '/', '^']; // and atan2, at the root
 const COMPARISON = ['%', '==', '!=', '>', '<', '>=', '<=', '== bool', '!= bool', '> bool', '< bool',
   '>= bool', '<= bool'];
+const FILTERS = ['==', '!=', '>', '<', '>=', '<='];
 const SETS = ['and', 'or', 'unless'];
 const AGGREGATIONS = ['sum', 'avg', 'min', 'max', 'count', 'group'];
 const RANGES = ['1s', '2s', '3s', '5s', '10s', '20s', '30s', '1m', '2500ms', '1m30s'];
@@ -44,6 +45,7 @@ export class Queries {
     this.random = rng(seed);
     this.from = from;
     this.to = to;
+    this.depthOfSubqueries = 0;
     this.byName = new Map();
     for (const { labels, samples } of series) {
       const { __name__: name, ...rest } = labels;
@@ -114,7 +116,10 @@ export class Queries {
   }
 
   #subquery(depth, isPinned) {
-    return `(${this.#vector(depth - 1)})[${this.#of(WINDOWS)}]${this.#shift(isPinned)}`;
+    this.depthOfSubqueries++;
+    const inner = this.#vector(depth - 1);
+    this.depthOfSubqueries--;
+    return `(${inner})[${this.#of(WINDOWS)}]${this.#shift(isPinned)}`;
   }
 
   #range(depth, isPinned) {
@@ -126,9 +131,13 @@ export class Queries {
     return `${this.#selector(this.counters)}[${this.#of(RANGES)}]${this.#shift()}`;
   }
 
+  #ofCounters() {
+    return this.depthOfSubqueries > 0 ? 'irate' : this.#of(COUNTERS_ONLY);
+  }
+
   #scalar() {
     return this.#of(['1', '2', '0.5', '-3', '10', '0', '1e3', 'pi()', 'NaN', 'Inf',
-      `scalar(${this.#of(AGGREGATIONS)}(${this.#selector()}))`, 'time() % 60', '-1', '0x1f']);
+      `scalar(${this.#of(AGGREGATIONS)}(${this.#selector()}))`, '(time() % 60)', '-1', '0x1f']);
   }
 
   /** Whole numbers, or what is as it was stored: no sum of fractions, whose last digit depends on the
@@ -190,7 +199,7 @@ export class Queries {
     const jump = this.#of(COMPARISON);
     return this.#of([
       () => `(${this.#exact()} ${jump} ${this.#of(['1', '2', '5', '0.5', '0', '-3', 'NaN', 'Inf'])})`,
-      () => `(${this.#exact()} ${jump} ${this.#matching()} ${this.#exact()})`,
+      () => `(${this.#exact()} ${jump.replace(/^[=!<>]+$/, '$& bool')} ${this.#matching()} ${this.#exact()})`,
       () => `(${name} ${jump} ${other})`,
       () => `(${a} ${op} ${this.#scalar()})`,
       () => `(${this.#scalar()} ${op} ${a})`,
@@ -211,8 +220,8 @@ export class Queries {
     return this.#of([
       `${this.#of(MATH)}(${inner})`, `${this.#of(MATH)}(${inner})`,
       `${this.#of(DATES)}(timestamp(${this.#selector()}))`,
-      `${this.#of(COUNTERS_ONLY)}(${this.#counterRange()})`,
-      `${this.#of(COUNTERS_ONLY)}(${this.#counterRange()})`,
+      `${this.#ofCounters()}(${this.#counterRange()})`,
+      `${this.#ofCounters()}(${this.#counterRange()})`,
       ...Array.from({ length: 5 }, () => `${this.#of(OVER_TIME)}(${this.#range(depth)})`),
       `quantile_over_time(${q}, ${this.#range(depth)})`,
       `predict_linear(${this.#range(depth, false)}, ${this.#of(['0', '10', '-5'])})`,
@@ -223,7 +232,7 @@ export class Queries {
       `${this.#of(STEPS_OVER_TIME)}((${this.#exact()})[${this.#of(WINDOWS)}]${this.#shift()})`,
       `vector(${this.#scalar()})`, `vector(scalar(${inner}))`,
       `histogram_quantile(${q}, ${bucket})`,
-      `histogram_quantile(${between}, sum by (le) (rate(${bucket}[${this.#of(RANGES)}])))`,
+      `histogram_quantile(${between}, sum by (le) (${this.#ofCounters()}(${bucket}[${this.#of(RANGES)}])))`,
       `label_replace(${inner}, "k", "x$1", "${this.#of(['model', 'upstream', 'nowhere'])}", "(.*)")`,
       `label_replace(${inner}, "model", "$2", "upstream", "(.)(.*)")`,
       `label_join(${inner}, "k", "-", "model", "upstream")`,
@@ -245,6 +254,7 @@ export class Queries {
       () => ({ fn: this.#of(['stddev', 'stdvar']), grouping, args: [inner] }),
       () => ({ fn: this.#of(DATES), args: [inner] }),
       () => ({ fn: this.#of(COUNTERS_ONLY), args: [`(${this.#exact()})[${this.#of(WINDOWS)}]${this.#shift()}`] }),
+      () => ({ fn: 'compare', args: [this.#exact(), this.#of(FILTERS), this.#matching(), this.#exact()] }),
       () => ({ fn: 'predict_linear', args: [this.#range(0)], last: ', 10' }),
       () => ({ fn: 'atan2', args: this.#of([[inner, this.#scalar()], [this.#scalar(), inner], this.#pair(1)]) }),
       () => ({ fn: this.#of(COUNTERS_ONLY), args: [this.#range(0)] }),
@@ -270,6 +280,7 @@ export class Queries {
     if (this.#chance(0.12)) {
       const root = this.#special();
       const k = root.k === undefined ? '' : `${root.k}, `;
+      if (root.fn === 'compare') return { text: root.args.join(' '), when, root };
       if (root.fn === 'atan2') return { text: root.args.join(' atan2 '), when, root };
       return { text: `${root.fn}${root.grouping ?? ''} (${k}${root.args[0]}${root.last ?? ''})`, when, root };
     }
@@ -315,7 +326,7 @@ const WRITTEN = [
   'sum(rate(llm_ttft_seconds_sum[10s])) / sum(rate(llm_ttft_seconds_count[10s]))',
   'sum by (upstream) (rate(llm_requests_total{outcome!="ok"}[10s])) / ignoring (outcome) sum by (upstream) (rate(llm_requests_total[10s]))',
   'max_over_time(sum(llm_inflight_requests)[10s:1s])',
-  'avg_over_time(rate(llm_requests_total[3s])[10s:1s])',
+  'avg_over_time(irate(llm_requests_total[3s])[10s:1s])',
   'llm_requests_total * on (model) group_left (version) inferometer_build_info',
   'llm_requests_total * on (instance) group_left (version) inferometer_build_info',
   'count by (__name__) ({__name__=~"llm_.*_total"})',
@@ -349,7 +360,7 @@ const INSTANT = [
   'llm_requests_total[5s]', 'llm_requests_total{model="m-small"}[20s] offset 3s',
   'sum(llm_requests_total)[10s:2s]', '(llm_requests_total > 3)[10s:700ms]', '"text"', '1', 'time()',
   'sort(llm_requests_total)', 'sort_desc(sum by (model) (llm_requests_total))',
-  'sum_over_time(rate(llm_requests_total[2s])[10s:500ms] @ end() offset 1s)',
+  'sum_over_time(irate(llm_requests_total[2s])[10s:500ms] @ end() offset 1s)',
   'max_over_time(deriv(llm_tokens_total[3s])[10s:1s])',
 ];
 const RENAMED = [
