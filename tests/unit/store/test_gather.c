@@ -5,6 +5,7 @@
  */
 #include "harness.h"
 
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -416,6 +417,30 @@ static void a_tick_that_is_not_later_is_counted(void **state)
     teardown(&f);
 }
 
+/* Then the series of a killed run are seen for a while more, and nothing else is wrong. */
+static void without_memory_to_end_them_leftovers_stay(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct gather *other = NULL;
+    static const struct label extra[] = {{SPAN_INIT("job"), SPAN_INIT("inferometer")}};
+    int r = -ENOMEM;
+    setup(&f);
+    record(&f, 10);
+    tick(&f, T0);
+    for (uint64_t n = 1; r < 0; n++) {
+        mem_fail_from(n);
+        r = gather_new(f.metrics, f.tsdb, (struct labels){extra, 1}, STARTED, &other);
+        mem_fail_off();
+        assert_true(r == 0 || (r == -ENOMEM && !other));
+    }
+    assert_true(isnan(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 1)));
+    gather_free(other);
+    restart(&f);
+    assert_true(series_is_stale(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 1)));
+    teardown(&f);
+}
+
 static void without_memory_a_tick_fails_and_the_next_does_not(void **state)
 {
     (void)state;
@@ -447,6 +472,7 @@ int main(void)
         cmocka_unit_test(without_a_moment_between_ticks_there_is_no_zero),
         cmocka_unit_test(after_a_restart_counting_begins_anew),
         cmocka_unit_test(a_tick_that_is_not_later_is_counted),
+        cmocka_unit_test(without_memory_to_end_them_leftovers_stay),
         cmocka_unit_test(without_memory_a_tick_fails_and_the_next_does_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
