@@ -15,8 +15,8 @@ struct date {
     int second;     /* of the day */
 };
 
-/* Beyond any calendar. */
-static const double seconds_max = 9e15;
+/* What 64 bits hold: beyond that no date is told. */
+static const double seconds_end = 0x1p63;
 
 static int64_t floor_div(int64_t a, int64_t b)
 {
@@ -109,7 +109,7 @@ double call_date_year(double t)
 static void apply_all(double (*apply)(double t), struct column *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        c->v[i] = fabs(c->v[i]) <= seconds_max ? apply(c->v[i]) : (double)NAN;
+        c->v[i] = fabs(c->v[i]) < seconds_end ? apply(c->v[i]) : (double)NAN;
 }
 
 /* Without an argument: of the evaluation's time. */
