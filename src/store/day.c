@@ -150,7 +150,7 @@ static int read_state(struct day *d)
     int64_t end = tail_end > segments_end ? tail_end : segments_end;
     d->next_row = end > 0 ? end : 1;
     d->n_tail_rows = (size_t)n_tail;
-    d->mark = (struct day_mark){(uint64_t)epoch, (uint64_t)number};
+    d->mark = (struct day_mark){.epoch = (uint64_t)epoch, .number = (uint64_t)number};
     return 0;
 }
 
@@ -325,20 +325,52 @@ int day_put(struct day *d, const struct day_block *b)
     return 0;
 }
 
-int day_set_mark(struct day *d, struct day_mark mark)
+/* The number is kept under this name; those of others under one of each. */
+static void mark_name(struct day_mark mark, char dst[40])
+{
+    if (mark.is_of_other)
+        snprintf(dst, 40, "other_%llu", (unsigned long long)mark.epoch);
+    else
+        snprintf(dst, 40, "spill_number");
+}
+
+static int set_mark(struct day *d, const char *name, uint64_t value)
 {
     sqlite3_stmt *s;
-    int r = db_prepare(
-        d->db, "INSERT OR REPLACE INTO marks VALUES('spill_epoch', ?), ('spill_number', ?)", &s);
+    int r = db_prepare(d->db, "INSERT OR REPLACE INTO marks VALUES(?, ?)", &s);
     if (r < 0)
         return r;
-    sqlite3_bind_int64(s, 1, (int64_t)mark.epoch);
-    sqlite3_bind_int64(s, 2, (int64_t)mark.number);
-    r = db_step(s);
-    sqlite3_finalize(s);
+    r = db_bind_span(s, 1, span_cstr(name));
+    sqlite3_bind_int64(s, 2, (int64_t)value);
     if (r == 0)
+        r = db_step(s);
+    sqlite3_finalize(s);
+    return r;
+}
+
+int day_set_mark(struct day *d, struct day_mark mark)
+{
+    char name[40];
+    mark_name(mark, name);
+    int r = mark.is_of_other ? 0 : set_mark(d, "spill_epoch", mark.epoch);
+    if (r == 0)
+        r = set_mark(d, name, mark.number);
+    if (r == 0 && !mark.is_of_other)
         d->mark = mark;
     return r;
+}
+
+int day_has_mark(struct day *d, struct day_mark mark)
+{
+    char name[40];
+    char sql[96];
+    int64_t last = 0;
+    if (!mark.is_of_other)
+        return mark.epoch == d->mark.epoch && mark.number <= d->mark.number;
+    mark_name(mark, name);
+    snprintf(sql, sizeof(sql), "SELECT value FROM marks WHERE name = '%s'", name);
+    int r = query(d, sql, &last);
+    return r < 0 ? r : mark.number <= (uint64_t)last;
 }
 
 int day_commit(struct day *d)

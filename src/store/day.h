@@ -10,7 +10,8 @@
  *            filters    which request ids a segment may have
  *            fields     number of a field's name
  *            layouts    what the blocks in the tail have (store/layout.h)
- *            marks      single numbers: the last block of the spill file that came here
+ *            marks      single numbers: the last block of the spill file, and of files that other
+ *                       processes left, that came here
  *            Rows are numbered from 1 in the order in which they came.
  * Errors:    as db/db.h.
  * Threading: one owner.
@@ -42,9 +43,11 @@ int day_path(const char *dir, int64_t number, const char *ending, char *dst,
  * none. */
 int day_list(const char *dir, int64_t **ret, size_t *ret_n) WARN_UNUSED;
 
-/* Which block of the spill file: its epoch grows with each emptying, its number with each block. */
+/* Which block of the spill file: its epoch grows with each emptying, its number with each block.
+ * is_of_other: of the file of another process (store/aside.h), which has an epoch of its own. */
 struct day_mark {
     uint64_t epoch, number;
+    bool is_of_other;
 };
 
 struct day {
@@ -77,6 +80,8 @@ int day_begin(struct day *d) WARN_UNUSED;
 /* Into the tail. */
 int day_put(struct day *d, const struct day_block *b) WARN_UNUSED;
 int day_set_mark(struct day *d, struct day_mark mark) WARN_UNUSED;
+/* 1: that block is here already; 0: it is not. */
+int day_has_mark(struct day *d, struct day_mark mark) WARN_UNUSED;
 int day_commit(struct day *d) WARN_UNUSED;
 
 #endif

@@ -242,9 +242,11 @@ int rows_put_block(struct rows *r, int64_t day, const struct day_block *block,
     int error = rows_day(r, day, &d);
     if (error < 0)
         return error;
-    if (mark->epoch == d->mark.epoch && mark->number <= d->mark.number)
+    error = day_has_mark(d, *mark);
+    if (error == 1)
         return 0;
-    error = day_begin(d);
+    if (error == 0)
+        error = day_begin(d);
     if (error == 0)
         error = day_put(d, block);
     if (error == 0)

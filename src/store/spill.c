@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -220,8 +221,14 @@ static int open_file(struct spill *s, const char *path, size_t n_bytes)
 {
     struct stat st;
     s->fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
-    if (s->fd < 0 || fstat(s->fd, &st) < 0)
+    if (s->fd < 0)
         return -errno;
+    if (flock(s->fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK ? -EBUSY : -errno;
+    if (fstat(s->fd, &st) < 0)
+        return -errno;
+    if (st.st_nlink == 0)
+        return -EAGAIN;
     s->cap = (size_t)st.st_size > n_bytes ? (size_t)st.st_size : n_bytes;
     int r = -posix_fallocate(s->fd, 0, (off_t)s->cap);
     if (r < 0)
@@ -339,7 +346,7 @@ int spill_next(struct spill *s, int64_t *ret_day, struct day_block *ret, struct 
             continue;
         }
         ret->layout = buf_span(&s->layout);
-        *ret_mark = (struct day_mark){s->epoch, number};
+        *ret_mark = (struct day_mark){.epoch = s->epoch, .number = number};
         s->n_at = HEAD_BYTES + h.n;
         s->n_rows_at = ret->n_rows;
         return 1;

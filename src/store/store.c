@@ -41,9 +41,8 @@ static void open_spill(struct store *s)
 {
     char path[DAY_PATH_MAX];
     struct err err;
-    size_t n = s->config.spill_bytes ? s->config.spill_bytes : 64 * MIB;
     snprintf(path, sizeof(path), "%s/spill", s->dir);
-    if (spill_open(path, n, &s->spill, &err) < 0)
+    if (spill_open(path, s->config.spill_bytes, &s->spill, &err) < 0)
         LOG_ERROR("%s; %s", err.text, err.hint);
 }
 
@@ -88,6 +87,10 @@ int store_open_parts(struct store *s, struct err *reterr)
         return r;
     }
     open_spill(s);
+    s->aside = spill_close(s->aside); /* from now on it is one that was left */
+    pthread_mutex_lock(&s->lock);
+    s->status.is_open = true;
+    pthread_mutex_unlock(&s->lock);
     return 0;
 }
 
@@ -101,6 +104,8 @@ void store_close_parts(struct store *s)
     tsdb_close(series);
     s->rows = rows_close(s->rows);
     s->spill = spill_close(s->spill);
+    s->aside = spill_close(s->aside);
+    aside_left_done(&s->left);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
     s->lock_fd = -1;
@@ -112,6 +117,7 @@ static void free_store(struct store *s)
 {
     store_close_parts(s);
     blocks_done(&s->inbox);
+    blocks_done(&s->waiting);
     arena_done(&s->labels_arena);
     if (s->bell >= 0)
         close(s->bell);
@@ -145,10 +151,12 @@ static int init(struct store *s, const struct store_config *config)
     pthread_mutex_init(&s->lock, NULL);
     arena_init(&s->labels_arena, NULL);
     blocks_init(&s->inbox, max_waiting);
+    blocks_init(&s->waiting, max_waiting);
     s->lock_fd = -1;
     s->started_ms = clock_wall().us / 1000;
-    s->config =
-        (struct store_config){.spill_bytes = config->spill_bytes, .metrics = config->metrics};
+    s->config = (struct store_config){.spill_bytes = config->spill_bytes ? config->spill_bytes
+                                                                         : STORE_SPILL_BYTES,
+                                      .metrics = config->metrics};
     s->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (s->bell < 0)
         return -errno;

@@ -12,7 +12,8 @@
  *            STAT_DROP_STORE_WRITE; where nothing refused, as STAT_DROP_STORE_QUEUE. Told once,
  *            with a remedy.
  * Directory: DIR/requests-DAY.db, DIR/series.db, DIR/spill, DIR/lock. While another process holds
- *            the lock (a restart without a gap) everything waits in memory.
+ *            the lock (a restart without a gap) rows go into a file of this process, which whoever
+ *            has the lock takes in once this process has ended (store/aside.h).
  * Shutdown:  after the log's thread has ended (it pushes), and after the last reader of series was
  *            closed: store_free drains, ends our series with stale markers, commits, closes.
  * Threading: push, status, configure and reader_open from any thread; push never waits for the

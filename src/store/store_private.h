@@ -11,11 +11,12 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "store/blocks.h"
+#include "base/limits.h"
+#include "store/aside.h"
 #include "store/gather.h"
 #include "store/store.h"
 
-enum { STORE_BELL_ROWS = 2000 };
+enum { STORE_BELL_ROWS = 2000, STORE_SPILL_BYTES = 64 * MIB };
 
 struct store {
     pthread_t thread;
@@ -38,10 +39,13 @@ struct store {
     int64_t started_ms; /* wall clock; the program's counters were 0 then */
     struct rows *rows;
     struct spill *spill;
+    struct blocks waiting;  /* rows, and the file that they go into, while another process */
+    struct spill *aside;    /* has the directory */
+    struct aside_left left; /* by others */
     struct tsdb *series;
     struct gather *gather;
-    mono_t next_open, next_try, next_gather, next_maintenance;
-    bool is_failing, is_series_failing, is_maintenance_failing;
+    mono_t next_open, next_try, next_gather, next_maintenance, next_left;
+    bool is_failing, is_series_failing, is_maintenance_failing, is_aside_failing;
     struct rows_stats seen; /* what was counted in base/stat.h */
     struct gather_stats seen_gather;
     int64_t slowest_commit_ns;

@@ -163,6 +163,20 @@ static int commit(struct store *s)
     return r;
 }
 
+/* What other processes left behind. 0, or why the database refuses. */
+static int take_in_left(struct store *s)
+{
+    if (!s->left.spill && !is_due(s->next_left, clock_mono()))
+        return 0;
+    int r = aside_take_in(&s->left, s->dir, s->rows);
+    if (s->left.n_given_up > 0)
+        give_up_spilled(s, s->left.n_given_up);
+    s->left.n_given_up = 0;
+    if (r == 0)
+        s->next_left = in_ms(RETRY_MS);
+    return r < 0 ? r : 0;
+}
+
 static void write_rows(struct store *s)
 {
     int r = 0;
@@ -171,6 +185,8 @@ static void write_rows(struct store *s)
         r = replay(s);
     if (may_try && r == 0 && !has_spilled(s) && rows_n_pending(s->rows) > 0)
         r = commit(s);
+    if (may_try && r == 0)
+        r = take_in_left(s);
     if (r < 0)
         note_failure(s, r);
     else if (may_try)
@@ -237,8 +253,10 @@ static void take_config(struct store *s)
 
 static void take_rows(struct store *s)
 {
+    int r = rows_move(s->rows, &s->waiting);
     pthread_mutex_lock(&s->lock);
-    int r = rows_move(s->rows, &s->inbox);
+    if (r == 0)
+        r = rows_move(s->rows, &s->inbox);
     pthread_mutex_unlock(&s->lock);
     if (r == -ENOBUFS)
         atomic_store_explicit(&s->is_refused, true, memory_order_relaxed);
@@ -322,6 +340,27 @@ static void tell_status(struct store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
+/* While another process has the directory: rows survive our end all the same. */
+static void put_rows_aside(struct store *s)
+{
+    struct spill_stats spill = {0};
+    pthread_mutex_lock(&s->lock);
+    int r = blocks_move(&s->inbox, &s->waiting);
+    pthread_mutex_unlock(&s->lock);
+    if (r == 0 || r == -ENOBUFS)
+        r = aside_put(s->dir, s->config.spill_bytes, &s->waiting, &s->aside);
+    if (r < 0 && !s->is_aside_failing)
+        LOG_ERROR("could not put request rows aside in \"%s\": %s, keeping them in memory; %s",
+                  s->dir, err_str(r), remedy(r));
+    s->is_aside_failing = r < 0;
+    if (s->aside)
+        spill_stats(s->aside, &spill);
+    pthread_mutex_lock(&s->lock);
+    s->status.n_waiting = s->waiting.n_rows;
+    s->status.n_spilled = spill.n_rows;
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* false: nothing is open, since another process has it. */
 static bool open_if_free(struct store *s)
 {
@@ -344,20 +383,23 @@ static bool open_if_free(struct store *s)
 /* Whether the next turn should come at once. */
 static bool turn(struct store *s)
 {
-    if (!open_if_free(s))
+    if (!open_if_free(s)) {
+        put_rows_aside(s);
         return false;
+    }
     take_config(s);
     take_rows(s);
     write_rows(s);
     gather(s);
     bool is_more = maintain(s);
     tell_status(s);
-    return is_more || (has_spilled(s) && !s->is_failing);
+    return is_more || ((has_spilled(s) || s->left.spill) && !s->is_failing);
 }
 
 static void finish(struct store *s)
 {
-    size_t n_left = s->inbox.n_rows;
+    size_t n_left;
+    s->next_open = MONO_NONE;
     if (open_if_free(s)) {
         take_rows(s);
         s->next_try = MONO_NONE; /* a last try */
@@ -366,7 +408,10 @@ static void finish(struct store *s)
             gather_end(s->gather, now_ms());
         note_series(s, tsdb_commit(s->series));
         tell_status(s);
-        n_left = rows_n_pending(s->rows) + s->inbox.n_rows;
+        n_left = rows_n_pending(s->rows) + s->inbox.n_rows + s->waiting.n_rows;
+    } else {
+        put_rows_aside(s);
+        n_left = s->inbox.n_rows + s->waiting.n_rows;
     }
     if (n_left == 0)
         return;

@@ -457,7 +457,7 @@ static void rows_of_other_programs_are_read(void **state)
     char layout[512];
     char rows[512];
     struct buf block;
-    struct day_mark mark = {1, 1};
+    struct day_mark mark = {.epoch = 1, .number = 1};
     setup(&f, NULL);
     buf_init(&block, KIB);
     assert_int_equal(buf_append(&block, span_of(rows, foreign_rows(rows))), 0);

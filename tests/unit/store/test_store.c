@@ -197,6 +197,45 @@ static void while_the_database_refuses_rows_wait_in_the_spill_file(void **state)
 }
 
 /* Nothing takes the rows: what does not fit is lost, counted, and the store goes on afterwards. */
+static size_t count_ids(const struct fixture *f, int from, int to)
+{
+    size_t n = 0;
+    for (int i = from; i < to; i++)
+        n += (size_t)has_row(f, i);
+    return n;
+}
+
+/* Of three processes with one directory the second one ends first, without ever having had it. */
+static void rows_of_who_waits_in_vain_are_taken_in(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f);
+    open_store(&f, &(struct store_config){.spill_bytes = SPILL_BYTES_MIN});
+    struct fixture second = f;
+    struct fixture third = f;
+    open_store(&second, &(struct store_config){.spill_bytes = SPILL_BYTES_MIN});
+    open_store(&third, &(struct store_config){.spill_bytes = SPILL_BYTES_MIN});
+    assert_false(status_of(&second).is_open);
+    for (int i = 0; i < 300; i++)
+        push(i % 3 == 0 ? &f : i % 3 == 1 ? &second : &third, i);
+    /* Aside within a second: a kill would not lose it. */
+    WAIT_FOR(status_of(&second).n_spilled == 100 && status_of(&third).n_spilled == 100);
+    assert_int_equal(tempdir_count(&f.dir, "spill-"), 2);
+    push(&second, 300);
+    second.store = store_free(second.store);
+    WAIT_FOR(count_rows(&f) == 201);
+    assert_int_equal(tempdir_count(&f.dir, "spill-"), 1);
+    f.store = store_free(f.store);
+    WAIT_FOR(status_of(&third).is_open && status_of(&third).n_waiting == 0);
+    WAIT_FOR(count_rows(&f) == 301);
+    assert_int_equal(count_ids(&f, 0, 301), 301);
+    assert_int_equal(tempdir_count(&f.dir, "spill-"), 0);
+    assert_int_equal(status_of(&third).n_lost, 0);
+    f.store = third.store;
+    teardown(&f);
+}
+
 static void what_finds_no_place_is_counted(void **state)
 {
     (void)state;
@@ -279,6 +318,7 @@ int main(void)
         cmocka_unit_test(a_row_is_on_disk_within_a_second),
         cmocka_unit_test(rows_of_many_threads_are_there_at_the_end),
         cmocka_unit_test(while_the_database_refuses_rows_wait_in_the_spill_file),
+        cmocka_unit_test(rows_of_who_waits_in_vain_are_taken_in),
         cmocka_unit_test(what_finds_no_place_is_counted),
         cmocka_unit_test(series_are_gathered_and_read),
         cmocka_unit_test(a_directory_that_cannot_be_made_is_told),
