@@ -125,14 +125,15 @@ def start_prometheus(directory, target=None):
     return Server(p, port)
 
 
-def start_inferometer(directory, upstream=NOWHERE, data=True, **keys):
-    """The gateway on directory/data; keys go into its configuration."""
+def start_inferometer(directory, upstream=NOWHERE, data=True, under=(), **keys):
+    """The gateway on directory/data; under: a command that runs it; keys go into its configuration."""
     config = pathlib.Path(directory) / "inferometer.yaml"
     here = dict(data_dir=f"{directory}/data") if data else {}
     config.write_text(json.dumps(dict(listen=["127.0.0.1:0"], admin=dict(listen="127.0.0.1:0"), workers=1,
                                       upstreams=[dict(url=upstream)],
                                       log=dict(file=f"{directory}/requests.jsonl", level="warn"), **here, **keys)))
-    p = subprocess.Popen([PROGRAM, "serve", "-c", config], stdout=subprocess.PIPE, text=True)
+    p = subprocess.Popen([*under, PROGRAM, "serve", "-c", config], stdout=subprocess.PIPE, text=True,
+                         stderr=subprocess.DEVNULL if under else None)
     ports = re.search(r"listen=\S+:(\d+) admin=\S+:(\d+)", p.stdout.readline())
     if not ports:
         fail("the gateway did not start")
@@ -145,10 +146,10 @@ def start_engine(*flags):
     return Server(p, int(re.search(r":(\d+)\s*$", p.stdout.readline())[1]))
 
 
-def start_load(server, model, rate, seconds, max_tokens, *flags):
+def start_load(server, model, max_tokens, *flags):
     return subprocess.Popen([PROGRAM, "load", "--url", f"http://127.0.0.1:{server.gateway}/v1/chat/completions",
-                             "--model", model, "--rate", str(rate), "--duration", f"{seconds}s", "--max-tokens",
-                             str(max_tokens), *flags], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                             "--model", model, "--max-tokens", str(max_tokens), *map(str, flags)],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def import_into_prometheus(text, directory):
