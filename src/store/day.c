@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "store/bytes.h"
@@ -208,13 +209,9 @@ static int add_fields(struct day *d)
     return read_fields(d);
 }
 
-static int open_day(struct day *d, const char *dir, bool *ret_was_damaged, struct err *reterr)
+static int open_file(struct day *d, const char *path, bool *ret_was_damaged, struct err *reterr)
 {
-    char path[DAY_PATH_MAX];
-    int r = day_path(dir, d->number, ".db", path, sizeof(path));
-    if (r < 0)
-        return err_set(reterr, r, "\"%s\" is too long a path for request rows", dir);
-    r = db_open_or_replace(path, &day_schema, &d->db, ret_was_damaged, reterr);
+    int r = db_open_or_replace(path, &day_schema, &d->db, ret_was_damaged, reterr);
     if (r < 0)
         return r;
     r = read_state(d);
@@ -222,8 +219,29 @@ static int open_day(struct day *d, const char *dir, bool *ret_was_damaged, struc
         r = add_fields(d);
     if (r == 0)
         r = db_prepare(d->db, "INSERT INTO tail VALUES(?, ?, ?, ?, ?, ?)", &d->_insert_tail);
-    if (r < 0)
+    if (r < 0) {
         err_set(reterr, r, "could not read request rows \"%s\": %s", path, db_error(d->db));
+        d->db = db_close(d->db);
+    }
+    return r;
+}
+
+/* Damage behind the first page shows only when the file is read. */
+static int open_day(struct day *d, const char *dir, bool *ret_was_damaged, struct err *reterr)
+{
+    char path[DAY_PATH_MAX], aside[DAY_PATH_MAX + 64];
+    struct err why = {0};
+    int r = day_path(dir, d->number, ".db", path, sizeof(path));
+    if (r < 0)
+        return err_set(reterr, r, "\"%s\" is too long a path for request rows", dir);
+    r = open_file(d, path, ret_was_damaged, &why);
+    if (r == -EBADMSG && (r = db_set_aside(path, aside, sizeof(aside))) == 0) {
+        LOG_ERROR("%s; moved it to \"%s\", beginning a new one", why.text, aside);
+        r = open_file(d, path, ret_was_damaged, &why);
+        *ret_was_damaged = true;
+    }
+    if (r < 0 && reterr)
+        *reterr = why;
     return r;
 }
 

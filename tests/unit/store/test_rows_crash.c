@@ -5,6 +5,7 @@
 #include "harness.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -251,12 +252,48 @@ static void wrong_pages_are_no_rows(void **state)
     tempdir_remove(&dir);
 }
 
+/* Wherever a file was damaged while nothing ran: it goes aside, and rows go into a new one. */
+static void a_file_damaged_anywhere_makes_room(void **state)
+{
+    (void)state;
+    enum { PAGE = 4096 };
+    struct tempdir dir;
+    struct rows *rows = NULL;
+    char path[DAY_PATH_MAX], page[PAGE];
+    int64_t n_pages = 2;
+    memset(page, 0xa5, sizeof(page));
+    for (int64_t k = 0; k < n_pages; k++) {
+        tempdir_make(&dir);
+        assert_int_equal(rows_open(dir.path, NULL, &rows, NULL), 0);
+        for (int64_t n = 0; n < 300; n++) {
+            struct record r = row_of(n);
+            assert_int_equal(rows_append(rows, &r), 0);
+            assert_int_equal(n % 20 == 0 ? rows_commit(rows) : 0, 0);
+        }
+        assert_int_equal(rows_commit(rows), 0);
+        rows_close(rows);
+        assert_int_equal(day_path(dir.path, first_day, ".db", path, sizeof(path)), 0);
+        n_pages = db_size(path) / PAGE;
+        int fd = open(path, O_RDWR);
+        assert_int_equal(pwrite(fd, page, PAGE, k * PAGE), PAGE);
+        close(fd);
+        assert_int_equal(rows_open(dir.path, NULL, &rows, NULL), 0);
+        struct record r = row_of(0);
+        assert_int_equal(rows_append(rows, &r), 0);
+        assert_int_equal(rows_commit(rows), 0);
+        rows_close(rows);
+        tempdir_remove(&dir);
+    }
+    assert_true(n_pages > 8);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_acknowledged_survives_kill_9),
         cmocka_unit_test(a_failing_disk_costs_no_row),
         cmocka_unit_test(wrong_pages_are_no_rows),
+        cmocka_unit_test(a_file_damaged_anywhere_makes_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
