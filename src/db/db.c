@@ -11,11 +11,12 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "db/db_private.h"
 
-enum { BUSY_TIMEOUT_MS = 2000 };
+enum { BUSY_TIMEOUT_MS = 2000, FILE_MODE = 0640, MODE_OTHERS = 0007 };
 
 #define SETTINGS                                                                                   \
     "PRAGMA busy_timeout=2000;"                                                                    \
@@ -74,8 +75,32 @@ static int configure(struct db *d, enum db_mode mode)
     return 0;
 }
 
+/* WAL and the rest get their modes from the file. It is made here, but never opened when it is
+ * there: closing it would give up the locks that this process has on it. */
+static void make_file(const char *path)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Nothing for others to read, in files of before either. */
+static void keep_private(const char *path)
+{
+    static const char *const suffixes[] = {"", "-wal", "-shm"};
+    char name[4096 + 8];
+    struct stat st;
+    for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+        snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+        if (stat(name, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & MODE_OTHERS))
+            (void)(chmod(name, st.st_mode & 07777 & ~(mode_t)MODE_OTHERS) == 0); /* not ours */
+    }
+}
+
 static int open_handle(struct db *d, enum db_mode mode)
 {
+    if (mode == DB_WRITE)
+        make_file(d->_path);
     int flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
     flags |= mode == DB_READ ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
     int rc = sqlite3_open_v2(d->_path, &d->_handle, flags, NULL);
@@ -94,6 +119,8 @@ static int open_schema(struct db *d, const struct db_schema *schema, enum db_mod
         return explain(d, r, schema, reterr);
     struct err why = {0};
     if ((r = db_migrate(d, schema, mode, &why)) == 0) {
+        if (mode == DB_WRITE)
+            keep_private(d->_path);
         r = db_exec(d, mode == DB_READ ? SETTINGS_READ : SETTINGS_WRITE);
         if (r == 0)
             sqlite3_db_config(d->_handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);

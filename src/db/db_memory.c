@@ -54,6 +54,7 @@ static void init(void)
     };
     /* Refused where somebody has used SQLite before: then its memory is just not counted. */
     sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+    sqlite3_config(SQLITE_CONFIG_URI, 0);       /* "file:x?y" is the name of a file */
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0); /* else every allocation takes a lock */
     sqlite3_initialize();
 }

@@ -168,6 +168,46 @@ static void test_strange_paths(void **state)
     assert_int_equal(db_open(dir.path, &schema_v3, DB_WRITE, &d, &err), -EISDIR);
 }
 
+static mode_t mode_of(const char *name)
+{
+    struct stat st;
+    assert_int_equal(stat(name, &st), 0);
+    return st.st_mode & 0777;
+}
+
+static void test_others_cannot_read(void **state)
+{
+    (void)state;
+    char wal[140];
+    snprintf(wal, sizeof(wal), "%s-wal", path);
+    mode_t mask = umask(0);
+    struct db *d = must_open(&schema_v3, DB_WRITE);
+    must(d, "INSERT INTO a(y) VALUES('x')");
+    assert_int_equal(mode_of(path), 0640);
+    assert_int_equal(mode_of(wal), 0640);
+    db_close(d);
+    assert_int_equal(chmod(path, 0644), 0); /* as files were once */
+    d = must_open(&schema_v3, DB_WRITE);
+    must(d, "INSERT INTO a(y) VALUES('x')");
+    assert_int_equal(mode_of(path), 0640);
+    assert_int_equal(mode_of(wal), 0640);
+    db_close(d);
+    umask(mask);
+}
+
+static void test_a_path_is_no_uri(void **state)
+{
+    (void)state;
+    struct db *d = NULL;
+    char before[4096];
+    assert_non_null(getcwd(before, sizeof(before)));
+    assert_int_equal(chdir(dir.path), 0);
+    assert_int_equal(db_open("file:t?mode=memory", &schema_v3, DB_WRITE, &d, NULL), 0);
+    assert_int_equal(access("file:t?mode=memory", R_OK), 0);
+    db_close(d);
+    assert_int_equal(chdir(before), 0);
+}
+
 static void write_bytes(off_t at, const char *p, size_t n)
 {
     int fd = open(path, O_WRONLY | O_CREAT, 0644);
@@ -525,6 +565,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failed_migration_leaves_the_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_versions_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange_paths, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_others_cannot_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_path_is_no_uri, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_files_go_aside, setup, teardown),
         cmocka_unit_test_setup_teardown(test_aside_is_never_over_another, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_page, setup, teardown),
