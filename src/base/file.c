@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int file_read_fd(int fd, size_t max, struct buf *out)
@@ -38,4 +39,12 @@ int file_read(const char *path, size_t max, struct buf *out)
     r = file_read_fd(fd, max, out);
     (void)close(fd); /* only read from */
     return r == 0 && buf_len(out) - n_before > max ? -EFBIG : r;
+}
+
+bool file_is_at(int fd, const char *path)
+{
+    struct stat mine, there;
+
+    return fd >= 0 && fstat(fd, &mine) == 0 && stat(path, &there) == 0 &&
+           mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }

@@ -19,4 +19,7 @@ int file_read_fd(int fd, size_t max, struct buf *out) WARN_UNUSED;
 /* The same for the file at path. -EFBIG: it is longer than max. */
 int file_read(const char *path, size_t max, struct buf *out) WARN_UNUSED;
 
+/* Whether path still names what was opened as fd: nobody removed or replaced it. */
+bool file_is_at(int fd, const char *path);
+
 #endif

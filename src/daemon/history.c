@@ -74,9 +74,9 @@ static void number_write(struct jsonw *w, const char *key, uint64_t n)
 
 static const char *state_of(const struct store_status *now)
 {
-    if (!now->is_open)
-        return "waiting";
-    return now->is_failing ? "failing" : "writing";
+    if (now->is_failing)
+        return "failing";
+    return now->is_open ? "writing" : "waiting";
 }
 
 void history_write(struct store *s, struct jsonw *w)

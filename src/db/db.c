@@ -167,6 +167,18 @@ struct db *db_close(struct db *d)
     return NULL;
 }
 
+enum db_place db_place(const struct db *d)
+{
+    char name[sizeof(d->_path) + 8];
+    struct stat st;
+    int has_moved = 0;
+    int rc = sqlite3_file_control(d->_handle, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
+    if (rc == SQLITE_OK && has_moved)
+        return DB_GONE;
+    snprintf(name, sizeof(name), "%s-wal", d->_path);
+    return stat(name, &st) < 0 && errno == ENOENT ? DB_WAL_GONE : DB_IN_PLACE;
+}
+
 int64_t db_size(const char *path)
 {
     int64_t n = 0;

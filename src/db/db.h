@@ -62,6 +62,12 @@ int db_set_aside(const char *path, char *ret_aside, size_t cap) WARN_UNUSED;
 int db_open_or_replace(const char *path, const struct db_schema *schema, struct db **ret,
                        bool *ret_was_damaged, struct err *reterr) WARN_UNUSED;
 
+/* Whether the file is still where it was opened: what is written to one that somebody removed or
+ * replaced goes nowhere. A file without its WAL is whole again when it is checkpointed and closed.
+ */
+enum db_place { DB_IN_PLACE, DB_WAL_GONE, DB_GONE };
+enum db_place db_place(const struct db *d);
+
 /* SQLite's result code (extended or not) as a negative errno; 0 for OK, ROW, DONE. */
 int db_errno(int rc);
 const char *db_error(const struct db *d);

@@ -102,17 +102,34 @@ static void use_first(struct rows *r, size_t i)
     r->days[0] = d;
 }
 
+/* One whose file somebody took away is opened anew; only a WAL was lost: closing writes its pages.
+ */
+static bool is_gone(struct rows *r, const struct day *d)
+{
+    enum db_place place = db_place(d->db);
+    if (place == DB_IN_PLACE)
+        return false;
+    LOG_ERROR("%s of request rows in \"%s\" was removed while in use%s",
+              place == DB_GONE ? "a file" : "the WAL", r->dir,
+              place == DB_GONE ? ", and its rows with it; beginning anew" : ", making it again");
+    return true;
+}
+
 int rows_day(struct rows *r, int64_t number, struct day **ret)
 {
     bool was_damaged = false;
     struct err err = {0};
     struct day *d;
     for (size_t i = 0; i < ROWS_DAYS_OPEN; i++) {
-        if (r->days[i] && r->days[i]->number == number) {
-            use_first(r, i);
-            *ret = r->days[0];
-            return 0;
+        if (!r->days[i] || r->days[i]->number != number)
+            continue;
+        if (is_gone(r, r->days[i])) {
+            rows_close_day(r, number);
+            break;
         }
+        use_first(r, i);
+        *ret = r->days[0];
+        return 0;
     }
     int error = day_open(r->dir, number, &d, &was_damaged, &err);
     r->stats.n_days_set_aside += was_damaged;

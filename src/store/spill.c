@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/mem.h"
 #include "store/bytes.h"
@@ -274,6 +275,11 @@ struct spill *spill_close(struct spill *s)
     return NULL;
 }
 
+bool spill_is_at(const struct spill *s, const char *path)
+{
+    return file_is_at(s->fd, path);
+}
+
 /* --- in --- */
 
 static int put_layout(struct spill *s, struct span layout)
@@ -358,6 +364,11 @@ void spill_drop(struct spill *s)
 {
     if (s->n_at > 0)
         take_off(s, s->n_at, s->n_rows_at);
+}
+
+bool spill_has_blocks(const struct spill *s)
+{
+    return s->n_blocks > 0;
 }
 
 void spill_stats(const struct spill *s, struct spill_stats *ret)

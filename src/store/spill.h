@@ -27,6 +27,8 @@ struct spill;
 int spill_open(const char *path, size_t n_bytes, struct spill **ret,
                struct err *reterr) WARN_UNUSED;
 struct spill *spill_close(struct spill *s); /* what waits, waits on */
+/* Whether it is the file at path still: nobody removed or replaced it. */
+bool spill_is_at(const struct spill *s, const char *path);
 
 int spill_put(struct spill *s, int64_t day, const struct day_block *block) WARN_UNUSED;
 
@@ -36,6 +38,8 @@ int spill_next(struct spill *s, int64_t *ret_day, struct day_block *ret,
                struct day_mark *ret_mark) WARN_UNUSED;
 /* That one is in the database. */
 void spill_drop(struct spill *s);
+
+bool spill_has_blocks(const struct spill *s);
 
 struct spill_stats {
     uint64_t n_rows, n_blocks; /* that wait */

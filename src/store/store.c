@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -23,10 +24,15 @@ enum { DIR_MODE = 0750, FILE_MODE = 0640 };
 
 /* --- parts --- */
 
+static void path_in(const struct store *s, const char *name, char path[DAY_PATH_MAX])
+{
+    snprintf(path, DAY_PATH_MAX, "%s/%s", s->dir, name);
+}
+
 static int take_lock(struct store *s)
 {
     char path[DAY_PATH_MAX];
-    snprintf(path, sizeof(path), "%s/lock", s->dir);
+    path_in(s, "lock", path);
     if (s->lock_fd < 0)
         s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, FILE_MODE);
     if (s->lock_fd < 0)
@@ -41,7 +47,7 @@ static void open_spill(struct store *s)
 {
     char path[DAY_PATH_MAX];
     struct err err;
-    snprintf(path, sizeof(path), "%s/spill", s->dir);
+    path_in(s, "spill", path);
     if (spill_open(path, s->config.spill_bytes, &s->spill, &err) < 0)
         LOG_ERROR("%s; %s", err.text, err.hint);
 }
@@ -50,21 +56,27 @@ static int open_series(struct store *s, struct err *reterr)
 {
     char path[DAY_PATH_MAX];
     struct tsdb *series;
-    snprintf(path, sizeof(path), "%s/series.db", s->dir);
+    path_in(s, "series.db", path);
     int r = tsdb_open(path, &s->config.series, &series, NULL, reterr);
     if (r < 0)
         return r;
     pthread_mutex_lock(&s->lock);
     s->series = series;
     pthread_mutex_unlock(&s->lock);
-    if (!s->config.metrics)
-        return 0;
-    r = gather_new(s->config.metrics, series, s->config.own_labels, s->started_ms, &s->gather);
-    return r < 0 ? err_set(reterr, r, "could not set up the history of metrics: %s", err_str(r))
-                 : 0;
+    return 0;
 }
 
-int store_open_parts(struct store *s, struct err *reterr)
+int store_open_series(struct store *s, struct err *reterr)
+{
+    int r = s->series ? 0 : open_series(s, reterr);
+    if (r == 0 && s->config.metrics && !s->gather &&
+        (r = gather_new(s->config.metrics, s->series, s->config.own_labels, s->started_ms,
+                        &s->gather)) < 0)
+        err_set(reterr, r, "could not set up the history of metrics: %s", err_str(r));
+    return r;
+}
+
+static int make_dir(const struct store *s, struct err *reterr)
 {
     if (mkdir(s->dir, DIR_MODE) < 0 && errno != EEXIST) {
         int r = -errno;
@@ -72,16 +84,27 @@ int store_open_parts(struct store *s, struct err *reterr)
         err_hint(reterr, "the directory above it has to be there and writable");
         return r;
     }
+    return 0;
+}
+
+static int lock_dir(struct store *s, struct err *reterr)
+{
     int r = take_lock(s);
     if (r < 0) {
         err_set(reterr, r, "could not lock the data directory \"%s\": %s", s->dir,
                 r == -EBUSY ? "another process uses it" : err_str(r));
         err_hint(reterr, "it has to be writable, and each process needs one of its own");
-        return r;
     }
-    r = rows_open(s->dir, &s->config.rows, &s->rows, reterr);
+    return r;
+}
+
+int store_open_parts(struct store *s, struct err *reterr)
+{
+    int r = make_dir(s, reterr);
     if (r == 0)
-        r = open_series(s, reterr);
+        r = lock_dir(s, reterr);
+    if (r == 0)
+        r = rows_open(s->dir, &s->config.rows, &s->rows, reterr);
     if (r < 0) {
         store_close_parts(s);
         return r;
@@ -92,6 +115,31 @@ int store_open_parts(struct store *s, struct err *reterr)
     s->status.is_open = true;
     pthread_mutex_unlock(&s->lock);
     return 0;
+}
+
+int store_keep_place(struct store *s, struct err *reterr)
+{
+    char path[DAY_PATH_MAX];
+    int r = 0;
+    path_in(s, "lock", path);
+    if (!file_is_at(s->lock_fd, path)) {
+        if (s->lock_fd >= 0) {
+            LOG_ERROR("the data directory \"%s\" was removed or replaced while in use, making it "
+                      "again",
+                      s->dir);
+            close(s->lock_fd);
+            s->lock_fd = -1;
+        }
+        r = make_dir(s, reterr);
+        if (r == 0)
+            r = lock_dir(s, reterr);
+    }
+    path_in(s, "spill", path);
+    if (r == 0 && s->spill && !spill_has_blocks(s->spill) && !spill_is_at(s->spill, path)) {
+        s->spill = spill_close(s->spill);
+        open_spill(s);
+    }
+    return r;
 }
 
 void store_close_parts(struct store *s)
@@ -179,6 +227,14 @@ static int start_thread(struct store *s)
     return r;
 }
 
+/* Of the path, or no memory; all else may come to pass while the program runs as well, and must not
+ * keep it from serving when it is started again. */
+static bool is_mistake(int error)
+{
+    return error == -ENOMEM || error == -ENOENT || error == -ENOTDIR || error == -ENAMETOOLONG ||
+           error == -EINVAL || error == -ELOOP;
+}
+
 int store_new(const struct store_config *config, struct store **ret, struct err *reterr)
 {
     struct store *s = mem_zalloc(1, sizeof(*s));
@@ -190,10 +246,10 @@ int store_new(const struct store_config *config, struct store **ret, struct err 
         err_set(reterr, r, "could not set up the store: %s", err_str(r));
     else
         r = store_open_parts(s, reterr);
-    if (r == -EBUSY) {
-        LOG_INFO("another process uses the data directory \"%s\", waiting for it", s->dir);
-        r = 0;
-    }
+    if (r == 0)
+        r = store_open_series(s, reterr);
+    if (r < 0 && !is_mistake(r))
+        r = 0; /* the thread tells it, and tries again */
     if (r == 0 && (r = start_thread(s)) < 0)
         err_set(reterr, r, "could not start the store's thread: %s", err_str(r));
     if (r < 0) {

@@ -13,7 +13,11 @@
  *            with a remedy.
  * Directory: DIR/requests-DAY.db, DIR/series.db, DIR/spill, DIR/lock. While another process holds
  *            the lock (a restart without a gap) rows go into a file of this process, which whoever
- *            has the lock takes in once this process has ended (store/aside.h).
+ *            has the lock takes in once this process has ended (store/aside.h). While the directory
+ *            cannot be used everything waits in memory. Removed while in use, it and what was in it
+ *            are made again; rows and samples from then on are kept.
+ * Start:     fails for want of memory and for paths that cannot be. A disk that refuses is told
+ *            and tried again every second: it must not keep a program from serving.
  * Shutdown:  after the log's thread has ended (it pushes), and after the last reader of series was
  *            closed: store_free drains, ends our series with stale markers, commits, closes.
  * Threading: push, status, configure and reader_open from any thread; push never waits for the

@@ -44,15 +44,22 @@ struct store {
     struct aside_left left; /* by others */
     struct tsdb *series;
     struct gather *gather;
-    mono_t next_open, next_try, next_gather, next_maintenance, next_left;
+    mono_t next_open, next_series, next_try, next_gather, next_maintenance, next_left;
     bool is_failing, is_series_failing, is_maintenance_failing, is_aside_failing;
+    bool is_waiting;        /* nothing is open, and that was told */
+    bool is_elsewhere;      /* because another process has it */
     struct rows_stats seen; /* what was counted in base/stat.h */
     struct gather_stats seen_gather;
     int64_t slowest_commit_ns;
 };
 
-/* Opens what is not open. 0; -EBUSY: another process holds the lock; other errors. */
+/* Opens all but the series. 0; -EBUSY: another process holds the lock; other errors. */
 int store_open_parts(struct store *s, struct err *reterr) WARN_UNUSED;
+/* And these, and what gathers them: rows are kept without. */
+int store_open_series(struct store *s, struct err *reterr) WARN_UNUSED;
+/* Directory, lock and spill file are where they were opened, or made again. Errors: nothing can be
+ * written just now. */
+int store_keep_place(struct store *s, struct err *reterr) WARN_UNUSED;
 void store_close_parts(struct store *s);
 
 /* The thread. */

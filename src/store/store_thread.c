@@ -67,6 +67,13 @@ static enum stat_id stat_of(int error)
     }
 }
 
+static void note_why(struct store *s, const char *text)
+{
+    pthread_mutex_lock(&s->lock);
+    (void)span_copy(span_cstr(text), s->status.why, sizeof(s->status.why));
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void note_failure(struct store *s, int error)
 {
     struct rows_stats rows;
@@ -77,9 +84,7 @@ static void note_failure(struct store *s, int error)
         LOG_ERROR("could not store request rows in \"%s\": %s (%s), keeping them aside; %s", s->dir,
                   err_str(error), rows.last_words, remedy(error));
     s->is_failing = true;
-    pthread_mutex_lock(&s->lock);
-    (void)span_copy(span_cstr(err_str(error)), s->status.why, sizeof(s->status.why));
-    pthread_mutex_unlock(&s->lock);
+    note_why(s, err_str(error));
 }
 
 static void note_success(struct store *s)
@@ -94,10 +99,7 @@ static void note_success(struct store *s)
 
 static bool has_spilled(const struct store *s)
 {
-    struct spill_stats stats = {0};
-    if (s->spill)
-        spill_stats(s->spill, &stats);
-    return stats.n_blocks > 0;
+    return s->spill && spill_has_blocks(s->spill);
 }
 
 static int put_aside(void *ctx, int64_t day, const struct day_block *block)
@@ -204,9 +206,33 @@ static void note_series(struct store *s, int error)
                   err_str(error), remedy(error));
     else if (error == 0 && s->is_series_failing)
         LOG_INFO("samples in \"%s\" are stored again", s->dir);
-    if (error < 0)
+    if (error < 0) {
         stat_inc(stat_of(error));
+        note_why(s, err_str(error));
+    }
     s->is_series_failing = error < 0;
+}
+
+/* The series are open, or tried again. */
+static bool has_series(struct store *s)
+{
+    struct err err = {0};
+    if (s->series && (s->gather || !s->config.metrics))
+        return true;
+    if (!is_due(s->next_series, clock_mono()))
+        return false;
+    s->next_series = in_ms(RETRY_MS);
+    int r = store_open_series(s, &err);
+    if (r < 0 && !s->is_series_failing)
+        LOG_ERROR("%s; %s; trying again", err.text, remedy(r));
+    else if (r == 0 && s->is_series_failing)
+        LOG_INFO("the time series in \"%s\" are open", s->dir);
+    if (r < 0) {
+        stat_inc(stat_of(r));
+        note_why(s, err.text);
+    }
+    s->is_series_failing = r < 0;
+    return r == 0;
 }
 
 static int64_t now_ms(void)
@@ -221,7 +247,7 @@ static int64_t now_ms(void)
 static void gather(struct store *s)
 {
     mono_t now = clock_mono();
-    if (!is_due(s->next_gather, now))
+    if (!has_series(s) || !is_due(s->next_gather, now))
         return;
     int64_t interval_ns = s->config.gather_ms * NS_PER_MS;
     int64_t late_ns = mono_is_set(s->next_gather) ? mono_diff(now, s->next_gather) : INT64_MAX;
@@ -244,7 +270,7 @@ static void take_config(struct store *s)
     s->is_new_config = false;
     if (is_new && rows_configure(s->rows, &s->config.rows) < 0)
         s->is_new_config = true; /* no memory now */
-    if (is_new)
+    if (is_new && s->series)
         tsdb_configure(s->series, &s->config.series);
     pthread_mutex_unlock(&s->lock);
     if (is_new)
@@ -279,7 +305,7 @@ static bool maintain(struct store *s)
 {
     mono_t end = in_ms(MAINTAIN_MS);
     int rows = 1;
-    int series = 1;
+    int series = s->series ? 1 : 0;
     if (!is_due(s->next_maintenance, clock_mono()))
         return false;
     while ((rows == 1 || series == 1) && !is_due(end, clock_mono())) {
@@ -316,7 +342,7 @@ static void count_samples(struct store *s, struct store_status *status)
 static void tell_status(struct store *s)
 {
     struct store_status status = {.is_open = true,
-                                  .is_failing = s->is_failing,
+                                  .is_failing = s->is_failing || s->is_series_failing,
                                   .n_waiting = rows_n_pending(s->rows),
                                   .slowest_commit_ns = s->slowest_commit_ns};
     struct spill_stats spill = {0};
@@ -324,7 +350,8 @@ static void tell_status(struct store *s)
         spill_stats(s->spill, &spill);
     rows_stats(s->rows, &status.rows);
     status.rows.last_words = NULL;
-    tsdb_stats(s->series, &status.series);
+    if (s->series)
+        tsdb_stats(s->series, &status.series);
     count_rows(s, &status.rows);
     count_samples(s, &status);
     status.n_spilled = spill.n_rows;
@@ -334,7 +361,7 @@ static void tell_status(struct store *s)
     stat_set(STAT_STORE_SPILL_BYTES, (int64_t)spill.n_bytes);
     stat_set(STAT_STORE_DISK_BYTES, status.rows.disk_bytes);
     pthread_mutex_lock(&s->lock);
-    if (s->is_failing)
+    if (status.is_failing)
         memcpy(status.why, s->status.why, sizeof(status.why));
     s->status = status;
     pthread_mutex_unlock(&s->lock);
@@ -361,22 +388,36 @@ static void put_rows_aside(struct store *s)
     pthread_mutex_unlock(&s->lock);
 }
 
-/* false: nothing is open, since another process has it. */
+static void note_waiting(struct store *s, int error, const struct err *err)
+{
+    if (!s->is_waiting && error == -EBUSY)
+        LOG_INFO("another process uses the data directory \"%s\", waiting for it", s->dir);
+    else if (!s->is_waiting)
+        LOG_ERROR("%s; %s; trying again", err->text, remedy(error));
+    if (error != -EBUSY)
+        stat_inc(stat_of(error));
+    s->is_waiting = true;
+    s->is_elsewhere = error == -EBUSY;
+    s->next_open = in_ms(RETRY_MS);
+    note_why(s, err->text);
+    pthread_mutex_lock(&s->lock);
+    s->status.is_open = false;
+    s->status.is_failing = error != -EBUSY;
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* false: nothing can be written, since another process has the directory, or the disk refuses. */
 static bool open_if_free(struct store *s)
 {
-    struct err err;
-    if (s->rows)
-        return true;
-    if (!is_due(s->next_open, clock_mono()))
+    struct err err = {0};
+    if ((!s->rows || s->is_waiting) && !is_due(s->next_open, clock_mono()))
         return false;
-    s->next_open = in_ms(RETRY_MS);
-    int r = store_open_parts(s, &err);
-    if (r < 0 && r != -EBUSY && !s->is_failing) {
-        LOG_ERROR("%s", err.text);
-        s->is_failing = true;
-    }
-    if (r == 0)
+    int r = s->rows ? store_keep_place(s, &err) : store_open_parts(s, &err);
+    if (r < 0)
+        note_waiting(s, r, &err);
+    else if (s->is_waiting)
         LOG_INFO("the data directory \"%s\" is ours now", s->dir);
+    s->is_waiting = r < 0;
     return r == 0;
 }
 
@@ -384,7 +425,8 @@ static bool open_if_free(struct store *s)
 static bool turn(struct store *s)
 {
     if (!open_if_free(s)) {
-        put_rows_aside(s);
+        if (s->is_elsewhere)
+            put_rows_aside(s);
         return false;
     }
     take_config(s);
@@ -396,23 +438,28 @@ static bool turn(struct store *s)
     return is_more || ((has_spilled(s) || s->left.spill) && !s->is_failing);
 }
 
+static void end_series(struct store *s)
+{
+    if (!has_series(s))
+        return;
+    if (s->gather)
+        gather_end(s->gather, now_ms());
+    note_series(s, tsdb_commit(s->series));
+}
+
 static void finish(struct store *s)
 {
     size_t n_left;
-    s->next_open = MONO_NONE;
+    s->next_open = s->next_series = s->next_try = MONO_NONE; /* a last try */
     if (open_if_free(s)) {
         take_rows(s);
-        s->next_try = MONO_NONE; /* a last try */
         write_rows(s);
-        if (s->gather)
-            gather_end(s->gather, now_ms());
-        note_series(s, tsdb_commit(s->series));
+        end_series(s);
         tell_status(s);
-        n_left = rows_n_pending(s->rows) + s->inbox.n_rows + s->waiting.n_rows;
-    } else {
+    } else if (s->is_elsewhere) {
         put_rows_aside(s);
-        n_left = s->inbox.n_rows + s->waiting.n_rows;
     }
+    n_left = (s->rows ? rows_n_pending(s->rows) : 0) + s->inbox.n_rows + s->waiting.n_rows;
     if (n_left == 0)
         return;
     stat_add(STAT_DROP_STORE_WRITE, (int64_t)n_left);

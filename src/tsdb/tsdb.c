@@ -255,7 +255,7 @@ static int open_file(struct tsdb *t, bool *ret_was_damaged, struct err *reterr)
 }
 
 /* Two writers would each seal what both have read from the journal. */
-static int lock_file(struct tsdb *t, struct err *reterr)
+int tsdb_lock(struct tsdb *t, struct err *reterr)
 {
     char name[sizeof(t->path) + 8];
     snprintf(name, sizeof(name), "%s.lock", t->path);
@@ -304,7 +304,7 @@ int tsdb_open(const char *path, const struct tsdb_config *config, struct tsdb **
     t->lock_fd = -1;
     bool was_damaged = false;
     size_t n = span_copy(span_cstr(path), t->path, sizeof(t->path));
-    int r = path[n] == '\0' ? lock_file(t, reterr)
+    int r = path[n] == '\0' ? tsdb_lock(t, reterr)
                             : err_set(reterr, -ENAMETOOLONG, "the path is too long");
     if (r == 0)
         r = open_file(t, &was_damaged, reterr);
@@ -344,7 +344,7 @@ static int drop_more(struct tsdb *t, int64_t now_ms)
 
 static int maintain(struct tsdb *t, int64_t now_ms)
 {
-    int r = t->disk.db ? 0 : tsdb_reopen(t);
+    int r = tsdb_keep_place(t);
     if (r == 0)
         r = seal_step(t, now_ms);
     if (r == 0)

@@ -47,6 +47,7 @@ struct tsdb {
     int64_t compact_cursor; /* key behind the series compacted last, in the slot at work */
     int64_t compact_slot;   /* INT64_MIN: none at work */
     bool is_suspect;        /* damage was met, and the file opened again since */
+    bool is_displaced;      /* another file may be at path now */
     int64_t spoiled_slot;   /* the last day that could not be compacted: those up to it are left */
     struct tsdb_stats counts;
 };
@@ -66,6 +67,15 @@ void tsdb_saved_names(struct tsdb *t);
 int tsdb_recover(struct tsdb *t) WARN_UNUSED;
 /* The file is opened again, as it is; set aside if it can't. */
 int tsdb_reopen(struct tsdb *t) WARN_UNUSED;
+
+/* The file is where its samples will be found again: opened, and made anew where somebody has
+ * removed it, with all that is in memory. */
+int tsdb_keep_place(struct tsdb *t) WARN_UNUSED;
+
+/* --- tsdb.c --- */
+
+/* Takes PATH.lock. -EBUSY: another process has it. */
+int tsdb_lock(struct tsdb *t, struct err *reterr) WARN_UNUSED;
 
 /* --- parts of tsdb_maintain: 1: did something, 0: nothing is due, or an error --- */
 

@@ -5,6 +5,7 @@
  * Numbers of symbols and series only grow, so what is new is what is beyond the last one saved.
  */
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "tsdb/tsdb_private.h"
@@ -90,20 +91,6 @@ static int save(struct tsdb *t)
     return 0;
 }
 
-int tsdb_commit(struct tsdb *t)
-{
-    if (!has_news(t))
-        return 0;
-    int r = t->disk.db ? 0 : tsdb_reopen(t);
-    if (r == 0)
-        r = save(t);
-    if (r == -EBADMSG && (r = tsdb_recover(t)) == 0)
-        r = save(t);
-    t->counts.last_error = r;
-    t->counts.n_failed_commits += r < 0;
-    return r;
-}
-
 /* --- damage --- */
 
 /* Nothing in memory is on disk any more. */
@@ -172,4 +159,65 @@ int tsdb_recover(struct tsdb *t)
     t->is_suspect = false;
     r = tsdb_reopen(t);
     return r < 0 ? r : seal_all(t);
+}
+
+/* --- commits --- */
+
+/* Somebody removed or replaced the file: a new one, with all that is in memory. What has taken its
+ * place has other numbers of series, and goes aside. */
+static int begin_anew(struct tsdb *t)
+{
+    char aside[sizeof(t->path) + 64];
+    struct err err = {0};
+    disk_done(&t->disk);
+    t->is_displaced = true;
+    if (t->lock_fd >= 0)
+        close(t->lock_fd);
+    int r = tsdb_lock(t, &err);
+    if (r < 0) {
+        LOG_ERROR("%s", err.text);
+        return r;
+    }
+    r = db_set_aside(t->path, aside, sizeof(aside));
+    if (r < 0 && r != -ENOENT)
+        return r;
+    forget_disk(t);
+    t->is_displaced = false;
+    LOG_ERROR("the database of time series \"%s\" was %s while in use, beginning a new one%s%s",
+              t->path, r == 0 ? "replaced" : "removed", r == 0 ? "; what was there is now " : "",
+              r == 0 ? aside : "");
+    r = tsdb_reopen(t);
+    return r < 0 ? r : seal_all(t);
+}
+
+int tsdb_keep_place(struct tsdb *t)
+{
+    int64_t n_left;
+    if (t->is_displaced)
+        return begin_anew(t);
+    if (!t->disk.db)
+        return tsdb_reopen(t);
+    switch (db_place(t->disk.db)) {
+    case DB_GONE:
+        return begin_anew(t);
+    case DB_WAL_GONE:
+        LOG_ERROR("the WAL of \"%s\" was removed while in use, making it again", t->path);
+        return db_checkpoint(t->disk.db, &n_left) < 0 ? -EIO : tsdb_reopen(t);
+    default:
+        return 0;
+    }
+}
+
+int tsdb_commit(struct tsdb *t)
+{
+    if (!has_news(t))
+        return 0;
+    int r = tsdb_keep_place(t);
+    if (r == 0)
+        r = save(t);
+    if (r == -EBADMSG && (r = tsdb_recover(t)) == 0)
+        r = save(t);
+    t->counts.last_error = r;
+    t->counts.n_failed_commits += r < 0;
+    return r;
 }

@@ -7,14 +7,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stat.h"
+#include "faultvfs.h"
 #include "sample.h"
 #include "store/store.h"
 #include "tempdir.h"
@@ -278,6 +281,120 @@ static void series_are_gathered_and_read(void **state)
     teardown(&f);
 }
 
+/* What the disk does at the start it could do at any time: the program serves meanwhile. */
+static void a_disk_that_refuses_at_the_start_is_waited_for(void **state)
+{
+    (void)state;
+    static const enum faultvfs_kind kinds[] = {FAULTVFS_FULL, FAULTVFS_IOERR};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct fixture f;
+        setup(&f);
+        faultvfs_install();
+        faultvfs_fail(kinds[i], 1, true);
+        assert_int_equal(metrics_new(NULL, &f.metrics), 0);
+        open_store(&f, &(struct store_config){.metrics = f.metrics, .gather_ms = 20});
+        push(&f, 0);
+        WAIT_FOR(status_of(&f).is_failing && status_of(&f).why[0] != '\0');
+        faultvfs_heal();
+        WAIT_FOR(status_of(&f).rows.n_committed == 1 && status_of(&f).n_own_samples > 0);
+        WAIT_FOR(!status_of(&f).is_failing);
+        assert_int_equal(has_row(&f, 0), 1);
+        teardown(&f);
+        faultvfs_remove();
+    }
+}
+
+static void a_directory_that_refuses_at_the_start_is_waited_for(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char path[128];
+    setup(&f);
+    snprintf(path, sizeof(path), "%s/lock", f.dir.path);
+    assert_int_equal(mkdir(path, 0700), 0); /* root may do all else */
+    open_store(&f, &(struct store_config){0});
+    push(&f, 0);
+    WAIT_FOR(status_of(&f).is_failing && strstr(status_of(&f).why, "lock"));
+    assert_false(status_of(&f).is_open);
+    assert_int_equal(rmdir(path), 0);
+    WAIT_FOR(status_of(&f).rows.n_committed == 1);
+    assert_true(status_of(&f).is_open && !status_of(&f).is_failing);
+    teardown(&f);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+    (void)st;
+    (void)type;
+    (void)at;
+    return remove(path);
+}
+
+/* What was there is lost, and what comes from then on is not. */
+static void a_directory_removed_while_in_use_is_made_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char lock[128];
+    setup(&f);
+    snprintf(lock, sizeof(lock), "%s/lock", f.dir.path);
+    assert_int_equal(metrics_new(NULL, &f.metrics), 0);
+    struct store_config config = {.metrics = f.metrics, .gather_ms = 20};
+    open_store(&f, &config);
+    push(&f, 0);
+    WAIT_FOR(status_of(&f).rows.n_committed == 1 && status_of(&f).n_own_samples > 0);
+    assert_int_equal(nftw(f.dir.path, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+    WAIT_FOR(access(lock, F_OK) == 0);
+    push(&f, 1);
+    WAIT_FOR(status_of(&f).rows.n_committed == 2);
+    assert_int_equal(has_row(&f, 1), 1);
+    uint64_t n_series = status_of(&f).series.n_series;
+    f.store = store_free(f.store);
+    assert_int_equal(tempdir_count(&f.dir, "spill"), 1);
+    open_store(&f, &config);
+    assert_int_equal(has_row(&f, 1), 1);
+    WAIT_FOR(status_of(&f).series.n_series >= n_series);
+    teardown(&f);
+}
+
+/* Only databases go: what is in memory goes into new ones. */
+static void databases_removed_while_in_use_are_made_again(void **state)
+{
+    (void)state;
+    static const char *const endings[] = {"", "-wal", "-shm"};
+    struct fixture f;
+    char path[DAY_PATH_MAX + 8];
+    for (size_t n = 1; n <= ARRAY_LEN(endings); n++) { /* the WAL alone, with -shm, all */
+        setup(&f);
+        assert_int_equal(metrics_new(NULL, &f.metrics), 0);
+        struct store_config config = {.metrics = f.metrics, .gather_ms = 20};
+        open_store(&f, &config);
+        push(&f, 0);
+        WAIT_FOR(status_of(&f).rows.n_committed == 1 && status_of(&f).n_own_samples > 0);
+        int64_t day = day_of(clock_wall().us);
+        for (size_t i = 0; i < n; i++) {
+            const char *ending = endings[(i + 1) % ARRAY_LEN(endings)];
+            snprintf(path, sizeof(path), "%s/series.db%s", f.dir.path, ending);
+            assert_int_equal(unlink(path), 0);
+            snprintf(path, sizeof(path), ".db%s", ending);
+            char name[DAY_PATH_MAX];
+            assert_int_equal(day_path(f.dir.path, day, path, name, sizeof(name)), 0);
+            assert_int_equal(unlink(name), 0);
+        }
+        push(&f, 1);
+        WAIT_FOR(status_of(&f).rows.n_committed == 2);
+        uint64_t n_samples = status_of(&f).n_own_samples;
+        WAIT_FOR(status_of(&f).n_own_samples > n_samples);
+        f.store = store_free(f.store);
+        assert_int_equal(has_row(&f, 1), 1);
+        assert_int_equal(has_row(&f, 0), n == ARRAY_LEN(endings) ? 0 : 1);
+        assert_int_equal(tempdir_count(&f.dir, "series.db.damaged-"), 0);
+        open_store(&f, &(struct store_config){0});
+        WAIT_FOR(status_of(&f).series.n_samples_head + status_of(&f).series.n_series > 0);
+        teardown(&f);
+    }
+}
+
 static void a_directory_that_cannot_be_made_is_told(void **state)
 {
     (void)state;
@@ -321,6 +438,10 @@ int main(void)
         cmocka_unit_test(rows_of_who_waits_in_vain_are_taken_in),
         cmocka_unit_test(what_finds_no_place_is_counted),
         cmocka_unit_test(series_are_gathered_and_read),
+        cmocka_unit_test(a_disk_that_refuses_at_the_start_is_waited_for),
+        cmocka_unit_test(a_directory_that_refuses_at_the_start_is_waited_for),
+        cmocka_unit_test(a_directory_removed_while_in_use_is_made_again),
+        cmocka_unit_test(databases_removed_while_in_use_are_made_again),
         cmocka_unit_test(a_directory_that_cannot_be_made_is_told),
         cmocka_unit_test(without_memory_it_does_not_begin),
     };
