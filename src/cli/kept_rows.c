@@ -167,8 +167,9 @@ int kept_single_read(struct span json, struct arena *a, struct kept_page *ret)
 
 struct span kept_value(const struct kept_row *row, const char *name)
 {
+    const struct span none = {0};
     int i = fields_find(span_cstr(name));
-    return i < 0 ? (struct span){0} : row->values[i];
+    return i < 0 ? none : row->values[i];
 }
 
 double kept_number(struct span value)
