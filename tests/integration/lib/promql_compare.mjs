@@ -65,6 +65,7 @@ export function describe(query, difference, ours, theirs) {
   const lines = [`${difference.what}: ${query.text}  ${JSON.stringify(query.when)}`];
   if (difference.what !== 'values') lines.push(`  ours ${short(ours)}`, `  theirs ${short(theirs)}`);
   for (const p of difference.points.slice(0, 3))
-    lines.push(`  ${p.key} at ${p.t}: ours ${short(p.ours)} (${p.ours?.v}), theirs ${short(p.theirs)} (${p.theirs?.v})`);
+    lines.push(`  ${p.key} at ${p.t}: ours ${short(p.ours)} (${p.ours?.v}),`
+      + ` theirs ${short(p.theirs)} (${p.theirs?.v})`);
   return lines.join('\n');
 }

@@ -20,7 +20,8 @@ function rng(seed) {
 
 const COUNTER = /_(total|count|bucket)$/;
 const JUMPS = ['ceil', 'floor', 'round', 'sgn'];
-const MATH = ['abs', 'exp', 'sqrt', 'ln', 'log2', 'log10', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh', 'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'deg', 'rad',
+const MATH = ['abs', 'exp', 'sqrt', 'ln', 'log2', 'log10', 'sin', 'cos', 'tan', 'asin', 'acos', 'atan', 'sinh',
+  'cosh', 'tanh', 'asinh', 'acosh', 'atanh', 'deg', 'rad',
   'timestamp', 'sort', 'sort_desc', 'absent'];
 const DATES = ['minute', 'hour', 'day_of_week', 'day_of_month', 'day_of_year', 'days_in_month', 'month',
   'year'];
@@ -40,9 +41,10 @@ const RANGES = ['1s', '2s', '3s', '5s', '10s', '20s', '30s', '1m', '2500ms', '1m
 const WINDOWS = ['2s:1s', '3s:700ms', '5s:500ms', '10s:2s', '10s:5s', '20s:700ms', '30s:1s', '1m:', '1m30s:5s'];
 
 export class Queries {
-  /** series: as of history_dump.mjs; from, to: ms, the time that has data. */
-  constructor({ series, from, to }, seed) {
+  /** series, moments: as of history_dump.mjs; from, to: ms, the time that has data. */
+  constructor({ series, moments, from, to }, seed) {
     this.random = rng(seed);
+    this.moments = moments.map((m) => m.t);
     this.from = from;
     this.to = to;
     this.depthOfSubqueries = 0;
@@ -261,15 +263,21 @@ export class Queries {
     ])();
   }
 
+  /** Any, or one at which ranges and steps of subqueries end on a sample exactly. */
   #time() {
-    return Math.floor(this.from + this.random() * (this.to - this.from));
+    const any = Math.floor(this.from + this.random() * (this.to - this.from));
+    return this.#of([
+      () => any,
+      () => any - any % 1000,
+      () => this.#of(this.moments) + this.#of([0, 1000, 2000, 3000, 5000, 10000]),
+    ])();
   }
 
   /** In the time that has data; at times before it, or in the minutes after it. */
   #when() {
     const at = this.#of([0, 0, 0, 0, 0, 0, 0, 0, -4000, 70000, 180000]);
     if (this.#chance(0.55)) return { time: this.#seconds(this.#time() + at) };
-    const start = this.#time() - this.#int(8000);
+    const start = this.#time() - 1000 * this.#int(8);
     const step = this.#of([1, 2, 5, 0.7, 0.25, 13]);
     const end = Math.min(start + step * 1000 * this.#int(40), this.to + 60000);
     return { start: this.#seconds(start), end: this.#seconds(Math.max(start, end)), step };
@@ -286,6 +294,16 @@ export class Queries {
     }
     if (!('step' in when) && this.#chance(0.06)) return { text: this.#range(1), when };
     return { text: this.#vector(3), when };
+  }
+
+  /** Whether the ends of ranges and of the lookback belong to them. */
+  static atTheEnds(moment) {
+    const queries = [];
+    for (const more of [-1, 0, 1])
+      for (const [text, back] of [['llm_requests_total', 300000], ['count_over_time(llm_requests_total[3s])', 3000],
+        ['llm_requests_total[2s]', 2000], ['count_over_time(vector(1)[5s:1s])', -moment % 1000], ['sum(llm_requests_total offset -1s)', -1000]])
+        queries.push({ text, when: { time: ((moment + back + more) / 1000).toFixed(3) } });
+    return queries;
   }
 
   /** What hands wrote; at every time in times. */
@@ -324,7 +342,8 @@ const WRITTEN = [
   'histogram_quantile(0.99, sum by (le, model) (rate(llm_ttft_seconds_bucket[10s])))',
   'histogram_quantile(0.5, sum without (upstream) (increase(llm_e2e_seconds_bucket[20s])))',
   'sum(rate(llm_ttft_seconds_sum[10s])) / sum(rate(llm_ttft_seconds_count[10s]))',
-  'sum by (upstream) (rate(llm_requests_total{outcome!="ok"}[10s])) / ignoring (outcome) sum by (upstream) (rate(llm_requests_total[10s]))',
+  'sum by (upstream) (rate(llm_requests_total{outcome!="ok"}[10s])) / ignoring (outcome) '
+    + 'sum by (upstream) (rate(llm_requests_total[10s]))',
   'max_over_time(sum(llm_inflight_requests)[10s:1s])',
   'avg_over_time(irate(llm_requests_total[3s])[10s:1s])',
   'llm_requests_total * on (model) group_left (version) inferometer_build_info',
@@ -364,8 +383,10 @@ const INSTANT = [
   'max_over_time(deriv(llm_tokens_total[3s])[10s:1s])',
 ];
 const RENAMED = [
-  ['double_exponential_smoothing(llm_requests_total[10s], 0.5, 0.5)', 'holt_winters(llm_requests_total[10s], 0.5, 0.5)'],
-  ['double_exponential_smoothing(llm_inflight_requests[20s], 0.1, 0.9)', 'holt_winters(llm_inflight_requests[20s], 0.1, 0.9)'],
+  ['double_exponential_smoothing(llm_requests_total[10s], 0.5, 0.5)',
+    'holt_winters(llm_requests_total[10s], 0.5, 0.5)'],
+  ['double_exponential_smoothing(llm_inflight_requests[20s], 0.1, 0.9)',
+    'holt_winters(llm_inflight_requests[20s], 0.1, 0.9)'],
 ];
 // 2.42 has no *_over_time of histograms but count and present, and does not limit their rate at zero:
 // windows are inside the series' time, and the limited ones are told by promql_causes.mjs.
