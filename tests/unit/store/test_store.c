@@ -395,6 +395,44 @@ static void databases_removed_while_in_use_are_made_again(void **state)
     }
 }
 
+/* Neighbours among the samples of our first series that are that far apart. */
+static size_t count_distances(const struct fixture *f, int64_t wanted_ms)
+{
+    struct reader *reader = NULL;
+    struct arena a;
+    struct samples samples;
+    struct series_ref *refs;
+    size_t n_refs, n = 0;
+    struct series_select all = {.from_ms = INT64_MIN, .to_ms = INT64_MAX};
+    if (store_reader_open(f->store, &reader) < 0)
+        return 0; /* not yet */
+    arena_init(&a, NULL);
+    samples_init(&samples, NULL);
+    assert_int_equal(reader->ops->select(reader, &all, &a, &refs, &n_refs), 0);
+    if (n_refs > 0)
+        assert_int_equal(
+            reader->ops->samples(reader, refs[0].id, INT64_MIN, INT64_MAX, SERIES_LAST, &samples),
+            0);
+    for (size_t i = 1; i < samples.n; i++)
+        n += samples.t[i] - samples.t[i - 1] == wanted_ms;
+    samples_done(&samples);
+    arena_done(&a);
+    tsdb_reader_close(reader);
+    return n;
+}
+
+/* Not at the distances of the thread's turns. */
+static void samples_are_taken_at_steady_distances(void **state)
+{
+    (void)state;
+    struct fixture f;
+    setup(&f);
+    assert_int_equal(metrics_new(NULL, &f.metrics), 0);
+    open_store(&f, &(struct store_config){.metrics = f.metrics, .gather_ms = 400});
+    WAIT_FOR(count_distances(&f, 400) >= 2);
+    teardown(&f);
+}
+
 static void a_directory_that_cannot_be_made_is_told(void **state)
 {
     (void)state;
@@ -442,6 +480,7 @@ int main(void)
         cmocka_unit_test(a_directory_that_refuses_at_the_start_is_waited_for),
         cmocka_unit_test(a_directory_removed_while_in_use_is_made_again),
         cmocka_unit_test(databases_removed_while_in_use_are_made_again),
+        cmocka_unit_test(samples_are_taken_at_steady_distances),
         cmocka_unit_test(a_directory_that_cannot_be_made_is_told),
         cmocka_unit_test(without_memory_it_does_not_begin),
     };
