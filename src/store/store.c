@@ -60,6 +60,10 @@ static int open_series(struct store *s, struct err *reterr)
     int r = tsdb_open(path, &s->config.series, &series, NULL, reterr);
     if (r < 0)
         return r;
+    struct tsdb_stats stats;
+    tsdb_stats(series, &stats);
+    if (stats.newest_ms > 0)
+        age_clock_begin(&s->age_clock, (wall_t){stats.newest_ms * 1000}, clock_mono());
     pthread_mutex_lock(&s->lock);
     s->series = series;
     pthread_mutex_unlock(&s->lock);

@@ -12,7 +12,9 @@
 #include <stdatomic.h>
 
 #include "base/limits.h"
+#include "store/age_clock.h"
 #include "store/aside.h"
+#include "store/blocks.h"
 #include "store/gather.h"
 #include "store/store.h"
 
@@ -46,6 +48,8 @@ struct store {
     struct gather *gather;
     mono_t next_open, next_series, next_try, next_gather, next_maintenance, next_left;
     bool is_failing, is_series_failing, is_maintenance_failing, is_aside_failing;
+    struct age_clock age_clock;
+    bool is_behind;         /* the clock, behind the newest samples */
     bool is_waiting;        /* nothing is open, and that was told */
     bool is_elsewhere;      /* because another process has it */
     struct rows_stats seen; /* what was counted in base/stat.h */

@@ -45,6 +45,8 @@ static const char *remedy(int error)
         return "the data directory has to be writable";
     case -EBUSY:
         return "another program has the database locked; end it";
+    case -EPROTO:
+        return "run that program, or move the file away";
     case -EBADMSG:
         return "the file is damaged, see above";
     default:
@@ -240,6 +242,21 @@ static int64_t now_ms(void)
     return clock_wall().us / 1000;
 }
 
+/* Samples are only taken in order: while the clock is behind the newest there are none. */
+static void note_order(struct store *s)
+{
+    enum { SLACK_MS = 1000 };
+    int64_t behind_ms = s->status.series.newest_ms - now_ms(); /* of this thread's last turn */
+    bool is_behind = s->status.series.newest_ms > 0 && behind_ms > SLACK_MS;
+    if (is_behind && !s->is_behind)
+        LOG_WARN("the clock was set back: no samples of time series are taken until it has passed "
+                 "the newest one again, in %lld s",
+                 (long long)behind_ms / 1000);
+    else if (!is_behind && s->is_behind)
+        LOG_INFO("samples of time series are taken again");
+    s->is_behind = is_behind;
+}
+
 /*
  * Samples that are a little late have the time at which they were due: steady distances take no
  * room on disk. The wall clock is asked anew each time, since it may be set.
@@ -255,6 +272,7 @@ static void gather(struct store *s)
     if (late_ns <= interval_ns / LATE_PART)
         t_us -= late_ns / NS_PER_US;
     s->next_gather = mono_add(late_ns > interval_ns ? now : s->next_gather, interval_ns);
+    note_order(s);
     int r = s->gather ? gather_tick(s->gather, (t_us + US_PER_MS / 2) / US_PER_MS) : 0;
     if (r < 0)
         stat_inc(STAT_DROP_NO_MEMORY);
@@ -300,17 +318,30 @@ static void note_maintenance(struct store *s, int error)
     s->is_maintenance_failing = error < 0;
 }
 
+/* The time by which things are old. */
+static wall_t time_of_age(struct store *s)
+{
+    int64_t leap_us;
+    wall_t now = age_clock_go(&s->age_clock, clock_wall(), clock_mono(), &leap_us);
+    if (leap_us > 0)
+        LOG_WARN("the clock is %lld min ahead of what is stored (it was set, or nothing ran): for "
+                 "a day nothing goes for its age",
+                 (long long)(leap_us / US_PER_S / 60));
+    return now;
+}
+
 /* What is due, for a while; whether more is. */
 static bool maintain(struct store *s)
 {
     mono_t end = in_ms(MAINTAIN_MS);
     int rows = 1;
     int series = s->series ? 1 : 0;
+    wall_t now = time_of_age(s);
     if (!is_due(s->next_maintenance, clock_mono()))
         return false;
     while ((rows == 1 || series == 1) && !is_due(end, clock_mono())) {
-        rows = rows == 1 ? rows_maintain(s->rows, clock_wall()) : rows;
-        series = series == 1 ? tsdb_maintain(s->series, now_ms()) : series;
+        rows = rows == 1 ? rows_maintain(s->rows, now) : rows;
+        series = series == 1 ? tsdb_maintain(s->series, now.us / 1000) : series;
     }
     note_maintenance(s, rows < 0 ? rows : series);
     return rows == 1 || series == 1;

@@ -3,7 +3,7 @@
 // @alone
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
@@ -17,14 +17,14 @@ const SOURCE = join(dirname(fileURLToPath(import.meta.url)), 'lib/clock_step.c')
 /** Errors of more than that are not the machine's doing: the clock is stepped by an hour. */
 const TOLERANCE_MS = SANITIZED ? 200 : 20;
 
-async function setup(t) {
+async function setup(t, config = {}) {
   const dir = tempDir(t);
   const library = join(dir, 'clock_step.so');
   const stepFile = join(dir, 'step');
   execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, SOURCE]);
   const upstream = await Sim.start(t);
   const gateway = await Gateway.start(t,
-    { upstream, env: { LD_PRELOAD: library, CLOCK_STEP_FILE: stepFile } });
+    { upstream, config, env: { LD_PRELOAD: library, CLOCK_STEP_FILE: stepFile } });
   return { upstream, gateway, step: (seconds) => writeFileSync(stepFile, `${seconds}\n`) };
 }
 
@@ -91,3 +91,33 @@ for (const seconds of [3600, -3600]) {
     assert.ok((await gateway.metrics()).value('llm_ttft_seconds_sum') < 1);
   });
 }
+
+/** A gateway that keeps a history, and has rows of three weeks ago. */
+async function setupHistory(t) {
+  const data = tempDir(t);
+  const old = new Date(Date.now() - 21 * 86400e3).toISOString().slice(0, 10);
+  const oldRows = join(data, `requests-${old}.db`);
+  writeFileSync(oldRows, '');
+  const all = await setup(t, { data_dir: data, history: { interval: '1s' } });
+  const samples = async () => (await all.gateway.metrics()).value('inferometer_store_samples_total');
+  const drops = async () => (await all.gateway.metrics())
+    .value('inferometer_drops_total', { cause: 'store_samples' });
+  await waitFor('samples', async () => (await samples()) > 0);
+  return { ...all, oldRows, samples, drops };
+}
+
+test('a clock that leaps a year ahead removes nothing that was kept', async (t) => {
+  const { gateway, step, oldRows, samples } = await setupHistory(t);
+  step(365 * 86400);
+  await gateway.process.printed(/the clock is \d{6} min ahead of what is stored/, { from: 'stderr' });
+  const before = await samples();
+  await waitFor('more samples', async () => (await samples()) > before);
+  assert.ok(existsSync(oldRows));
+});
+
+test('while the clock is behind the newest samples, that is told and counted', async (t) => {
+  const { gateway, step, drops } = await setupHistory(t);
+  step(-3600);
+  await gateway.process.printed(/the clock was set back: no samples .* in 3[56]\d\d s/, { from: 'stderr' });
+  await waitFor('samples counted', async () => (await drops()) > 0);
+});
