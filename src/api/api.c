@@ -23,7 +23,8 @@ struct api {
     struct api_sources sources;
     struct http_server *server;
     struct queries *queries;
-    struct list later; /* pending requests whose answer another thread makes */
+    struct list later;     /* pending requests whose answer another thread makes */
+    size_t n_unread_bytes; /* of answers that wait for their clients */
 };
 
 /* What is known when the head is there; kept until the answer is out. */
@@ -40,6 +41,7 @@ struct pending {
     char *target;
     struct buf form;
     struct query *under_way;
+    size_t n_unread_bytes; /* of the answer, when it was sent */
 };
 
 struct span api_query_value(struct span query, struct span name)
@@ -151,11 +153,17 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
     answer_make(a, info->head, p);
 }
 
+static struct api *api_of(const struct pending *p)
+{
+    return http_server_owner(p->conn->server);
+}
+
 static void pending_free(struct pending *p)
 {
     if (!p)
         return;
     list_remove(&p->link);
+    api_of(p)->n_unread_bytes -= p->n_unread_bytes;
     if (p->under_way)
         queries_leave(p->under_way);
     buf_done(&p->answer.body);
@@ -184,9 +192,18 @@ static const char *allow_field(const struct pending *p)
     return p->answer.status == 405 ? methods[p->route->kind].allow : "";
 }
 
+/* Clients that read slowly do not take the memory of everybody else. */
+static bool is_room(const struct pending *p)
+{
+    size_t n = api_of(p)->n_unread_bytes;
+    return n == 0 || n + buf_len(&p->answer.body) <= QUERIES_UNREAD_MAX;
+}
+
 static void answer_send(struct pending *p)
 {
     struct http_server_conn *c = p->conn;
+    if (p->is_call && !is_room(p))
+        queries_refuse(-ENOBUFS, &p->answer.body, &p->answer.status);
     struct span body = buf_span(&p->answer.body);
     char fields[1024];
     int n = snprintf(fields, sizeof(fields),
@@ -201,6 +218,8 @@ static void answer_send(struct pending *p)
         pending_free(p);
         http_server_end(c);
     } else {
+        p->n_unread_bytes = body.n;
+        api_of(p)->n_unread_bytes += body.n;
         buf_done(&p->answer.body); /* the rest is queued: on_drained ends the request */
     }
 }
@@ -316,7 +335,7 @@ int api_new(struct loop *l, const struct api_sources *sources, struct api **ret)
         .body_timeout_ns = 10 * NS_PER_S,
         .idle_timeout_ns = 75 * NS_PER_S,
         .write_timeout_ns = 10 * NS_PER_S,
-        .max_conns = 64,
+        .max_conns = 128,
         .max_queue_bytes = ANSWER_MAX_BYTES + 64 * KIB,
         .is_internal = true,
     };

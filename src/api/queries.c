@@ -187,6 +187,10 @@ void queries_refuse(int error, struct buf *body, int *ret_status)
     if (error == -EAGAIN)
         prom_fail(&c, PROM_UNAVAILABLE, "%d queries run and %d wait already; ask again later",
                   QUERIES_AT_ONCE, QUERIES_WAITING);
+    else if (error == -ENOBUFS)
+        prom_fail(&c, PROM_UNAVAILABLE,
+                  "clients have not read %zu MiB of answers yet; ask again later, or for less",
+                  QUERIES_UNREAD_MAX / MIB);
     else
         prom_fail(&c, PROM_UNAVAILABLE, "the query cannot be run: %s", err_str(error));
     *ret_status = c.status;

@@ -19,6 +19,8 @@ enum { QUERIES_AT_ONCE = 2, QUERIES_WAITING = 32 };
 #define QUERIES_TIMEOUT_NS (120 * NS_PER_S)
 #define QUERIES_MEMORY_MAX (256 * MIB)
 #define QUERIES_ANSWER_MAX (64 * MIB)
+/* Of all answers that clients have not read yet; beyond it there is room for one only. */
+#define QUERIES_UNREAD_MAX (128 * MIB)
 
 struct queries;
 struct query;

@@ -322,7 +322,7 @@ static void test_a_reader_that_takes_nothing_is_let_go(void **state)
 /* However many come: each of them could ask for an answer and not take it. */
 static void test_connections_are_bounded(void **state)
 {
-    enum { N = 70, N_SERVED = 64 };
+    enum { N = 134, N_SERVED = 128 };
     struct rig *r = *state;
     struct peer peers[N];
     int n_gone = 0;

@@ -587,6 +587,43 @@ static void test_nobody_waits_any_more(void **state)
           OK("{\"resultType\":\"scalar\",\"result\":[1,\"1\"]}"));
 }
 
+/* Ten clients that read nothing of 17 MB each; one that reads has its answer all the same. */
+static void test_slow_readers_have_a_limit(void **state)
+{
+    enum { N = 10, LEAST = 3000 };
+    static const char big[] = "/api/v1/query?query=vector(1)[1000000s:1s]";
+    static char answers[N][LEAST];
+    struct rig *r = *state;
+    int fds[N];
+    int n_refused = 0, n_served = 0;
+    r->limits.timeout_ns = 120 * NS_PER_S;
+    for (int i = 0; i < N; i++) {
+        fds[i] = send_request(r, "GET", big, "");
+        for (int turns = 0;
+             turns < 20000 && recv(fds[i], answers[i], LEAST, MSG_PEEK | MSG_DONTWAIT) <= 0;
+             turns++)
+            loop_turn(r->loop, NS_PER_MS);
+        n_served += memcmp(answers[i], "HTTP/1.1 200 ", 13) == 0;
+        n_refused += memcmp(answers[i], "HTTP/1.1 503 ", 13) == 0;
+    }
+    assert_int_equal(n_served + n_refused, N);
+    assert_true(n_served >= 6 && n_served < N);
+    assert_true(
+        has(span_of(answers[N - 1], LEAST), "clients have not read 128 MiB of answers yet"));
+    assert_true(has(ask(r, "GET", "/metrics", ""), "inferometer_build_info"));
+    for (int i = 0; i < N; i++)
+        close(fds[i]);
+    for (int i = 0; i < 50; i++)
+        loop_turn(r->loop, NS_PER_MS);
+    int fd = send_request(r, "GET", big, "");
+    for (int turns = 0; turns < 20000 && recv(fd, answers[0], LEAST, MSG_PEEK | MSG_DONTWAIT) <= 0;
+         turns++)
+        loop_turn(r->loop, NS_PER_MS);
+    assert_memory_equal(answers[0], "HTTP/1.1 200 ", 13);
+    close(fd);
+    loop_turn(r->loop, NS_PER_MS);
+}
+
 /* The listener goes while a query runs and others wait. */
 static void test_stopped_under_way(void **state)
 {
@@ -620,6 +657,7 @@ int main(void)
         TEST(test_others_are_not_held_up),
         TEST(test_too_many_are_refused),
         TEST(test_nobody_waits_any_more),
+        TEST(test_slow_readers_have_a_limit),
         TEST(test_stopped_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
