@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Prometheus 2.42 and the semantics of Prometheus 3, which are ours, answer differently, by cause.
-// Each is recognised by what it does to the values, computed anew, and by nothing else.
+// What Prometheus 2.42 and we answer differently, by cause. Each is recognised by what it does to the
+// values, computed anew, and by nothing else. Most are changes between Prometheus 2 and 3, and we follow
+// 3. In three we differ from 3, too, going by its sources: dates of what is no time, a window of
+// predict_linear that is pinned, a step behind the window of a subquery.
 import { ask, keyOf, number, seriesOf } from './promql_api.mjs';
 import { isClose, isSameHistogram, pointsThatDiffer } from './promql_compare.mjs';
 
@@ -46,7 +48,7 @@ async function deviationOfOne({ query, points, ports }) {
     && counts.get(key)?.get(t) === 1 && !isFinite(sums.get(key)?.get(t)));
 }
 
-/** Dates of what is no time: any number then, NaN now; seconds beyond 64 bits are none, either. */
+/** Dates of what is no time: any number there, NaN here; seconds beyond 64 bits are none, either. */
 async function dateOfNoTime({ query, points, ports }) {
   const times = await valuesOf(ports.theirs, query.root.args[0], query.when);
   return points.every(({ key, t, ours }) => Number.isNaN(ours?.v) && !(Math.abs(times.get(key)?.get(t)) < 2 ** 63));

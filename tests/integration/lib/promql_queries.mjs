@@ -2,7 +2,7 @@
 // Queries in PromQL over the series that are there: those that hands wrote, and as many random ones as
 // wanted. A query: { text, when, root?: { fn, args } }; theirs: the text for Prometheus, if another.
 //
-// What Prometheus 2 and 3 answer differently (promql_causes.mjs) is asked for at the root of a query
+// What Prometheus 2.42 and we answer differently (promql_causes.mjs) is asked for at the root of a query
 // only, where the difference can be told from an error: topk and bottomk, stddev and stdvar of what may
 // be NaN, dates of what may be NaN, atan2, comparisons of vectors that are matched, predict_linear of a
 // window that is pinned. rate and increase are in no subquery, so that they can be asked for again.
