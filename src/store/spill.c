@@ -19,7 +19,9 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "base/stat.h"
 #include "store/bytes.h"
 #include "store/layout.h"
 
@@ -158,9 +160,9 @@ static bool is_layout(struct span block)
 /* --- opening --- */
 
 /* Finds the blocks that wait. */
-static int find_blocks(struct spill *s)
+static int find_blocks(struct spill *s, bool *ret_is_damaged)
 {
-    struct head h;
+    struct head h = {0};
     struct day_block rows;
     int64_t day;
     uint64_t number = 0;
@@ -181,6 +183,8 @@ static int find_blocks(struct spill *s)
     s->at = FIRST_PAGE;
     s->end = at;
     s->next_number = number + 1;
+    /* A block is written before its head: this was one. */
+    *ret_is_damaged |= h.magic == MAGIC_BLOCK && h.epoch >= s->epoch && h.number == number + 1;
     return r == -EBADMSG ? 0 : r;
 }
 
@@ -206,15 +210,19 @@ static int begin_epoch(struct spill *s)
     return write_first_page(s);
 }
 
-static int read_first_page(struct spill *s)
+/* -EBADMSG: it says nothing; *ret_is_damaged: it should. */
+static int read_first_page(struct spill *s, bool *ret_is_damaged)
 {
+    static const char blank[24]; /* just made */
     char page[24];
     int r = read_at(s->fd, page, sizeof(page), 0);
     if (r < 0)
         return r;
+    *ret_is_damaged = memcmp(page, blank, sizeof(page)) != 0;
     if (bytes_word(page) != MAGIC_FILE || bytes_word(page + 16) != bytes_hash(span_of(page, 16)))
         return -EBADMSG;
     s->epoch = bytes_word(page + 8);
+    *ret_is_damaged = false;
     return 0;
 }
 
@@ -234,10 +242,26 @@ static int open_file(struct spill *s, const char *path, size_t n_bytes)
     int r = -posix_fallocate(s->fd, 0, (off_t)s->cap);
     if (r < 0)
         return r;
-    r = read_first_page(s);
+    bool is_damaged = false;
+    r = read_first_page(s, &is_damaged);
     if (r == 0 || r == -EBADMSG) /* blocks know their epoch as well */
-        r = find_blocks(s);
-    return r == 0 && s->n_blocks == 0 ? begin_epoch(s) : r;
+        r = find_blocks(s, &is_damaged);
+    if (r < 0 || s->n_blocks > 0)
+        return r;
+    return is_damaged ? -EBADMSG : begin_epoch(s);
+}
+
+/* Rows that somebody may want to rescue, or a file of somebody else's. */
+static int open_other(struct spill *s, const char *path, size_t n_bytes)
+{
+    char aside[DAY_PATH_MAX + 64];
+    int r = db_set_aside(path, aside, sizeof(aside));
+    if (r < 0)
+        return r;
+    stat_inc(STAT_STORE_DAMAGED);
+    LOG_ERROR("the spill file \"%s\" is damaged or none, moved it to \"%s\"", path, aside);
+    close(s->fd);
+    return open_file(s, path, n_bytes);
 }
 
 int spill_open(const char *path, size_t n_bytes, struct spill **ret, struct err *reterr)
@@ -249,7 +273,10 @@ int spill_open(const char *path, size_t n_bytes, struct spill **ret, struct err 
     buf_init(&s->block, BLOCK_MAX + MIB);
     buf_init(&s->layout, LAYOUT_BYTES_MAX);
     buf_init(&s->last_layout, LAYOUT_BYTES_MAX);
-    int r = open_file(s, path, n_bytes < SPILL_BYTES_MIN ? SPILL_BYTES_MIN : n_bytes);
+    size_t cap = n_bytes < SPILL_BYTES_MIN ? SPILL_BYTES_MIN : n_bytes;
+    int r = open_file(s, path, cap);
+    if (r == -EBADMSG)
+        r = open_other(s, path, cap);
     if (r < 0) {
         spill_close(s);
         err_set(reterr, r, "could not make the spill file \"%s\" of %zu bytes: %s", path, n_bytes,

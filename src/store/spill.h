@@ -22,8 +22,9 @@ enum { SPILL_BYTES_MIN = 64 * 1024 };
 
 struct spill;
 
-/* Opens or makes it, of n_bytes, and finds what waits in it. A file that is smaller grows. -EBUSY:
- * another one has it open; -EAGAIN: it was removed meanwhile. */
+/* Opens or makes it, of n_bytes, and finds what waits in it. A file that is smaller grows; one
+ * whose beginning is damaged, or that is something else, goes aside. -EBUSY: another one has it
+ * open; -EAGAIN: it was removed meanwhile. */
 int spill_open(const char *path, size_t n_bytes, struct spill **ret,
                struct err *reterr) WARN_UNUSED;
 struct spill *spill_close(struct spill *s); /* what waits, waits on */

@@ -20,7 +20,7 @@
 #include "base/stat.h"
 #include "store/store_private.h"
 
-enum { DIR_MODE = 0750, FILE_MODE = 0640 };
+enum { DIR_MODE = 0750, FILE_MODE = 0640, SPILL_RETRY_S = 10 };
 
 /* --- parts --- */
 
@@ -42,14 +42,19 @@ static int take_lock(struct store *s)
     return 0;
 }
 
-/* Without a spill file the store works, too. */
+/* Without a spill file the store works, too; it is tried again. */
 static void open_spill(struct store *s)
 {
     char path[DAY_PATH_MAX];
     struct err err;
     path_in(s, "spill", path);
-    if (spill_open(path, s->config.spill_bytes, &s->spill, &err) < 0)
+    bool was_failing = s->is_spill_failing;
+    s->is_spill_failing = spill_open(path, s->config.spill_bytes, &s->spill, &err) < 0;
+    s->next_spill = mono_add(clock_mono(), SPILL_RETRY_S * NS_PER_S);
+    if (s->is_spill_failing && !was_failing)
         LOG_ERROR("%s; %s", err.text, err.hint);
+    else if (was_failing && !s->is_spill_failing)
+        LOG_INFO("the spill file \"%s\" is there now", path);
 }
 
 static int open_series(struct store *s, struct err *reterr)
@@ -139,6 +144,8 @@ int store_keep_place(struct store *s, struct err *reterr)
             r = lock_dir(s, reterr);
     }
     path_in(s, "spill", path);
+    if (r == 0 && !s->spill && mono_diff(clock_mono(), s->next_spill) >= 0)
+        open_spill(s);
     if (r == 0 && s->spill && !spill_has_blocks(s->spill) && !spill_is_at(s->spill, path)) {
         s->spill = spill_close(s->spill);
         open_spill(s);

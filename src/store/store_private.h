@@ -46,8 +46,8 @@ struct store {
     struct aside_left left; /* by others */
     struct tsdb *series;
     struct gather *gather;
-    mono_t next_open, next_series, next_try, next_gather, next_maintenance, next_left;
-    bool is_failing, is_series_failing, is_maintenance_failing, is_aside_failing;
+    mono_t next_open, next_series, next_spill, next_try, next_gather, next_maintenance, next_left;
+    bool is_failing, is_series_failing, is_maintenance_failing, is_aside_failing, is_spill_failing;
     struct age_clock age_clock;
     bool is_behind;         /* the clock, behind the newest samples */
     bool is_waiting;        /* nothing is open, and that was told */

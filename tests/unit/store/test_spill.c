@@ -232,6 +232,35 @@ static size_t count_rows(const struct fixture *f)
     return n;
 }
 
+/* Nothing is written over: damaged at the beginning, or never one, it goes aside. */
+static void what_is_none_goes_aside(void **state)
+{
+    (void)state;
+    struct fixture f;
+    static char other[8192];
+    setup(&f);
+    assert_int_equal(put(&f), 0);
+    flip(&f, 0);
+    flip(&f, 4096 + 50); /* in the first block */
+    reopen(&f);
+    assert_int_equal(n_waiting(&f), 0);
+    assert_int_equal(tempdir_count(&f.dir, "spill.damaged-"), 1);
+    f.n_in = f.n_out = 0;
+    assert_int_equal(put(&f), 0);
+    flip(&f, 4096 + 50); /* its first page is whole */
+    reopen(&f);
+    assert_int_equal(tempdir_count(&f.dir, "spill.damaged-"), 2);
+    reopen(&f);
+    f.spill = spill_close(f.spill);
+    memset(other, 'x', sizeof(other));
+    int fd = open(tempdir_file(&f.dir, "spill"), O_WRONLY | O_TRUNC);
+    assert_int_equal(write(fd, other, sizeof(other)), sizeof(other));
+    close(fd);
+    reopen(&f);
+    assert_int_equal(tempdir_count(&f.dir, "spill.damaged-"), 3);
+    teardown(&f);
+}
+
 static void replay(struct fixture *f, struct rows *rows)
 {
     struct day_block block;
@@ -288,6 +317,7 @@ int main(void)
         cmocka_unit_test(it_survives_restarts),
         cmocka_unit_test(a_full_file_refuses_and_takes_again_when_it_was_emptied),
         cmocka_unit_test(a_damaged_byte_ends_it),
+        cmocka_unit_test(what_is_none_goes_aside),
         cmocka_unit_test(rows_come_back_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -322,6 +322,21 @@ static void a_directory_that_refuses_at_the_start_is_waited_for(void **state)
     teardown(&f);
 }
 
+static void a_spill_file_that_cannot_be_made_is_tried_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    char path[128];
+    setup(&f);
+    snprintf(path, sizeof(path), "%s/spill", f.dir.path);
+    assert_int_equal(mkdir(path, 0700), 0);
+    open_store(&f, &(struct store_config){0});
+    assert_int_equal(status_of(&f).spill_bytes, 0);
+    assert_int_equal(rmdir(path), 0);
+    WAIT_FOR(status_of(&f).spill_bytes > 0);
+    teardown(&f);
+}
+
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
 {
     (void)st;
@@ -478,6 +493,7 @@ int main(void)
         cmocka_unit_test(series_are_gathered_and_read),
         cmocka_unit_test(a_disk_that_refuses_at_the_start_is_waited_for),
         cmocka_unit_test(a_directory_that_refuses_at_the_start_is_waited_for),
+        cmocka_unit_test(a_spill_file_that_cannot_be_made_is_tried_again),
         cmocka_unit_test(a_directory_removed_while_in_use_is_made_again),
         cmocka_unit_test(databases_removed_while_in_use_are_made_again),
         cmocka_unit_test(samples_are_taken_at_steady_distances),
