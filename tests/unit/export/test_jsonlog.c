@@ -108,7 +108,8 @@ static void wait_stat(enum stat_id id, int64_t at_least)
     }
 }
 
-/* Until the thread has taken what was pushed; what follows is a matter of microseconds. */
+/* Until the thread has taken the one record that was pushed; what follows is a matter of
+ * microseconds. */
 static void wait_taken(void)
 {
     mono_t start = clock_mono();
@@ -116,6 +117,18 @@ static void wait_taken(void)
         assert_true(mono_diff(clock_mono(), start) < 10 * NS_PER_S);
         usleep(2000);
     }
+}
+
+/* Until the file has grown to what it may have. */
+static void wait_size(const char *path, off_t bytes)
+{
+    mono_t start = clock_mono();
+    struct stat st;
+    while (stat(path, &st) < 0 || st.st_size < bytes) {
+        assert_true(mono_diff(clock_mono(), start) < 10 * NS_PER_S);
+        usleep(2000);
+    }
+    assert_int_equal(st.st_size, bytes);
 }
 
 static void assert_ids(const char *path, int first, int n)
@@ -498,11 +511,7 @@ static void test_full_and_room_again(void **state)
     limit_file_size(1000);
     for (int i = 0; i < 100; i++)
         push(log, i);
-    wait_taken();
-    usleep(50000);
-    struct stat st;
-    assert_int_equal(stat(f.path, &st), 0);
-    assert_int_equal(st.st_size, 1000); /* a part of a line is in the file */
+    wait_size(f.path, 1000); /* a part of a line is in the file */
     limit_file_size(RLIM_INFINITY);
     wait_lines(f.path, 100);
     push(log, 100);
@@ -573,8 +582,7 @@ static void test_full_and_rotated(void **state)
     limit_file_size(1000);
     for (int i = 0; i < 20; i++)
         push(log, i);
-    wait_taken();
-    usleep(50000);
+    wait_size(f.path, 1000);
     jsonlog_reopen(log); /* the same file still: its line must not be ended */
     usleep(50000);
     assert_int_equal(stat_sum(STAT_LOG_REOPENS), n_reopens);
