@@ -143,7 +143,7 @@ test('with the same samples, queries have the same answers', async (t) => {
 /** What a Prometheus adds to what it scrapes, and the creation times that OpenMetrics tells. */
 const ITS_OWN = /^(up|scrape_\w+|\w+_created)$/;
 /** What goes on changing when no request is there. */
-const OVER_TIME = /^(inferometer_|llm_completion_tokens_max$)/;
+const OVER_TIME = /^(inferometer_|llm_(completion_tokens_max|upstream_silent_seconds)$)/;
 
 /** The series at a moment, without what only says where they come from: key -> point. */
 async function seriesAt(port, time, more) {
@@ -183,14 +183,16 @@ test('what a Prometheus scrapes are the series of the history', async (t) => {
   const native = await scrape(['--enable-feature=native-histograms']);
   await load(gateway, async () => (await nTicks(adminPort)) >= 8);
 
+  await waitFor('the end of all requests', async () => (await gateway.inflight()).length === 0
+    && (await gateway.metrics()).value('llm_inflight_requests') === 0);
   const n = (await gateway.metrics()).value('llm_requests_total');
   const now = () => Date.now() / 1000;
-  const total = async (port) => {
-    const { data } = await ask(port, 'sum(llm_requests_total)', { time: now() });
-    return number(data.result[0]?.value[1] ?? '0');
-  };
+  const quiet = now();
   for (const port of [adminPort, classic.port, native.port])
-    await waitFor('the last request', async () => (await total(port)) === n);
+    await waitFor('samples from after that', async () => {
+      const { data } = await ask(port, 'timestamp(inferometer_build_info)', { time: now() });
+      return number(data.result[0]?.value[1] ?? '0') > quiet;
+    });
   const time = now();
   const [ours, text, protobuf] = await Promise.all(
     [adminPort, classic.port, native.port].map((port) => seriesAt(port, time)));
@@ -205,8 +207,8 @@ test('what a Prometheus scrapes are the series of the history', async (t) => {
 
   // Nothing is missed of what came before a series was seen for the first time; a scrape misses that.
   const [last] = (await ask(adminPort, 'timestamp(inferometer_build_info)', { time })).data.result;
-  const value = async (port, query) => {
-    const { data } = await ask(port, query, { time: number(last.value[1]).toFixed(3) });
+  const value = async (port, query, at = number(last.value[1]).toFixed(3)) => {
+    const { data } = await ask(port, query, { time: at });
     return number(data.result[0].value[1]);
   };
   const increase = 'sum(increase(llm_requests_total[5m]))';
@@ -218,9 +220,9 @@ test('what a Prometheus scrapes are the series of the history', async (t) => {
 
   for (const q of [0.5, 0.9, 0.99]) {
     const buckets = `histogram_quantile(${q}, sum by (le) (llm_e2e_seconds_bucket))`;
-    assert.ok(isClose(await value(adminPort, buckets), await value(classic.port, buckets)), buckets);
+    assert.ok(isClose(await value(adminPort, buckets, time), await value(classic.port, buckets, time)), buckets);
     const whole = `histogram_quantile(${q}, sum(llm_e2e_seconds))`;
-    const ratio = (await value(adminPort, whole)) / (await value(native.port, whole));
+    const ratio = (await value(adminPort, whole, time)) / (await value(native.port, whole, time));
     assert.ok(Math.abs(Math.log2(ratio)) < 1 / 32, `${whole}: ${ratio}`);
   }
 }, { skip, limitMs: 60000 });
