@@ -212,6 +212,9 @@ bool prom_open(struct prom_call *c, struct reader **ret)
     int r = s->reader_open ? s->reader_open(s->arg, ret) : -ENODEV;
     if (r == -ENODEV)
         prom_fail(c, PROM_UNAVAILABLE, "there is no store to query: it is switched off");
+    else if (r == -EBUSY)
+        prom_fail(c, PROM_UNAVAILABLE,
+                  "the store is not open yet; /api/v1/status says what it waits for");
     else if (r < 0)
         prom_fail(c, PROM_INTERNAL, "the store cannot be read: %s", err_str(r));
     return r == 0;

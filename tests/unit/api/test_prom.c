@@ -29,10 +29,10 @@ struct rig {
     int fd;
     struct memory *store;
     struct api_query_limits limits;
-    struct reader slow;      /* answers when it is let go */
-    bool is_slow, is_off;    /* what reader_open gives; before a request */
-    atomic_bool may_go;      /* the slow reader's */
-    atomic_int n_open, n_in; /* readers open; of those, in a slow select */
+    struct reader slow;            /* answers when it is let go */
+    bool is_slow, is_off, is_busy; /* what reader_open gives; before a request */
+    atomic_bool may_go;            /* the slow reader's */
+    atomic_int n_open, n_in;       /* readers open; of those, in a slow select */
     char answer[256 * 1024];
 };
 
@@ -60,6 +60,8 @@ static int reader_open(void *arg, struct reader **ret)
     struct rig *r = arg;
     if (r->is_off)
         return -ENODEV;
+    if (r->is_busy)
+        return -EBUSY;
     atomic_fetch_add(&r->n_open, 1);
     *ret = r->is_slow ? &r->slow : memory_reader(r->store);
     return 0;
@@ -508,6 +510,10 @@ static void test_without_a_store(void **state)
     r->is_off = true;
     check("off", ask(r, "GET", "/api/v1/query?query=1", ""), 503,
           FAULT("unavailable", "there is no store to query: it is switched off"));
+    r->is_off = false;
+    r->is_busy = true;
+    check("busy", ask(r, "GET", "/api/v1/query?query=1", ""), 503,
+          FAULT("unavailable", "the store is not open yet; /api/v1/status says what it waits for"));
 }
 
 static void test_limits(void **state)
