@@ -9,6 +9,7 @@
 #include "series/fhist_layout.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 bool fhist_is_custom(const struct fhist *h)
@@ -108,12 +109,18 @@ static int join_bounds(struct arena *m, const struct fhist *a, const struct fhis
     return 0;
 }
 
+/* A width that is no number would never be met by the other's. */
+static double threshold_of(const struct fhist *h)
+{
+    return isnan(h->zero_threshold) ? 0 : h->zero_threshold;
+}
+
 int fhist_layout_join(struct arena *m, const struct fhist *a, const struct fhist *b,
                       struct fhist_layout *ret, double *ret_zero_a, double *ret_zero_b)
 {
     struct fhist_layout to = fhist_layout_of(a);
-    double threshold_a = a->zero_threshold;
-    double threshold_b = b->zero_threshold;
+    double threshold_a = threshold_of(a);
+    double threshold_b = threshold_of(b);
 
     *ret_zero_a = a->zero_count;
     *ret_zero_b = b->zero_count;
