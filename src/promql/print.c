@@ -154,6 +154,17 @@ static void print_offset(struct printer *p, const struct when *w)
     put(p, is_alone ? "" : ")");
 }
 
+/* @ before offset, unless that is an expression: what follows would be taken as part of it. */
+static void print_when(struct printer *p, const struct when *w)
+{
+    bool is_plain = !w->offset || (w->offset->op == DUR_NUMBER && !w->offset->is_wrapped);
+    if (is_plain)
+        print_at(p, w);
+    print_offset(p, w);
+    if (!is_plain)
+        print_at(p, w);
+}
+
 static void print_matcher(struct printer *p, const struct matcher *m)
 {
     static const char *const ops[] = {
@@ -187,8 +198,7 @@ static void print_selector(struct printer *p, const struct node *n)
         put(p, "]");
     }
     put(p, n->selector.is_anchored ? " anchored" : n->selector.is_smoothed ? " smoothed" : "");
-    print_at(p, &n->selector.when);
-    print_offset(p, &n->selector.when);
+    print_when(p, &n->selector.when);
 }
 
 static void print_subquery(struct printer *p, const struct node *n)
@@ -200,8 +210,7 @@ static void print_subquery(struct printer *p, const struct node *n)
     if (n->subquery.step)
         put_duration(p, n->subquery.step);
     put(p, "]");
-    print_at(p, &n->subquery.when);
-    print_offset(p, &n->subquery.when);
+    print_when(p, &n->subquery.when);
 }
 
 static void print_fill(struct printer *p, const char *word, double v)
