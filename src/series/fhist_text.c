@@ -179,6 +179,8 @@ static bool is_valid(const struct literal *l)
         if (!isfinite(l->custom_values.at[i]) ||
             (i > 0 && l->custom_values.at[i] <= l->custom_values.at[i - 1]))
             return false;
+    if (isnan(l->z_bucket_w))
+        return false;
     if (!is_custom)
         return l->schema >= FHIST_SCHEMA_MIN && l->schema <= FHIST_SCHEMA_MAX &&
                l->custom_values.n == 0;
