@@ -154,15 +154,17 @@ static void print_offset(struct printer *p, const struct when *w)
     put(p, is_alone ? "" : ")");
 }
 
-/* @ before offset, unless that is an expression: what follows would be taken as part of it. */
-static void print_when(struct printer *p, const struct when *w)
+/* anchored and @ before offset, unless that is an expression: what follows would be taken as part
+ * of it. */
+static void print_when(struct printer *p, const char *mode, const struct when *w)
 {
     bool is_plain = !w->offset || (w->offset->op == DUR_NUMBER && !w->offset->is_wrapped);
-    if (is_plain)
-        print_at(p, w);
-    print_offset(p, w);
     if (!is_plain)
-        print_at(p, w);
+        print_offset(p, w);
+    put(p, mode);
+    print_at(p, w);
+    if (is_plain)
+        print_offset(p, w);
 }
 
 static void print_matcher(struct printer *p, const struct matcher *m)
@@ -197,8 +199,10 @@ static void print_selector(struct printer *p, const struct node *n)
         put_duration(p, n->selector.range);
         put(p, "]");
     }
-    put(p, n->selector.is_anchored ? " anchored" : n->selector.is_smoothed ? " smoothed" : "");
-    print_when(p, &n->selector.when);
+    const char *mode = n->selector.is_anchored   ? " anchored"
+                       : n->selector.is_smoothed ? " smoothed"
+                                                 : "";
+    print_when(p, mode, &n->selector.when);
 }
 
 static void print_subquery(struct printer *p, const struct node *n)
@@ -210,7 +214,7 @@ static void print_subquery(struct printer *p, const struct node *n)
     if (n->subquery.step)
         put_duration(p, n->subquery.step);
     put(p, "]");
-    print_when(p, &n->subquery.when);
+    print_when(p, "", &n->subquery.when);
 }
 
 static void print_fill(struct printer *p, const char *word, double v)
