@@ -21,21 +21,6 @@ struct selection {
     size_t n, cap;
 };
 
-static bool grow(struct selection *s, size_t n)
-{
-    if (s->n + n <= s->cap)
-        return true;
-    size_t cap = s->cap * 2 > s->n + n ? s->cap * 2 : s->n + n;
-    struct series_ref *at = arena_array(s->c->arena, cap, sizeof(*at));
-    if (!at)
-        return false;
-    if (s->n > 0)
-        memcpy(at, s->at, s->n * sizeof(*at));
-    s->at = at;
-    s->cap = cap;
-    return true;
-}
-
 /* Adds what some matchers mean; false: prom_fail was called. */
 static bool add(struct selection *s, const struct matcher *matchers, size_t n_matchers)
 {
@@ -45,12 +30,15 @@ static bool add(struct selection *s, const struct matcher *matchers, size_t n_ma
     int r = prom_is_over(s->c);
     if (r == 0)
         r = s->reader->ops->select(s->reader, &what, s->c->arena, &found, &n);
-    if (r == 0 && !grow(s, n))
+    struct series_ref *at =
+        r == 0 ? arena_grow(s->c->arena, s->at, s->n, n, &s->cap, sizeof(*at)) : NULL;
+    if (r == 0 && !at)
         r = -ENOMEM;
     if (r < 0) {
         prom_fail_query(s->c, r, "the series cannot be selected");
         return false;
     }
+    s->at = at;
     if (n > 0)
         memcpy(s->at + s->n, found, n * sizeof(*found));
     s->n += n;

@@ -193,6 +193,27 @@ void *arena_zalloc(struct arena *a, size_t count, size_t size)
     return p;
 }
 
+void *arena_grow(struct arena *a, void *at, size_t n, size_t n_more, size_t *cap, size_t size)
+{
+    enum { CAP_MIN = 8 };
+    size_t n_needed;
+
+    if (at && n_more <= *cap - n)
+        return at;
+    if (__builtin_add_overflow(n, n_more, &n_needed))
+        return NULL;
+    size_t wider = *cap > SIZE_MAX / 2 ? SIZE_MAX : 2 * *cap;
+    wider = wider < CAP_MIN ? CAP_MIN : wider;
+    wider = wider < n_needed ? n_needed : wider;
+    void *copy = arena_array(a, wider, size);
+    if (!copy)
+        return NULL;
+    if (n > 0)
+        memcpy(copy, at, n * size);
+    *cap = wider;
+    return copy;
+}
+
 struct span arena_dup(struct arena *a, struct span s)
 {
     char *p = s.n < SIZE_MAX ? arena_alloc(a, s.n + 1) : NULL;

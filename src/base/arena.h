@@ -50,6 +50,13 @@ void *arena_alloc(struct arena *a, size_t n) WARN_UNUSED;
 void *arena_zalloc(struct arena *a, size_t count, size_t size) WARN_UNUSED;
 /* The same without zeroing. */
 void *arena_array(struct arena *a, size_t count, size_t size) WARN_UNUSED;
+/*
+ * Room behind the first n of an array at (NULL with a *cap of 0: none yet) for n_more: at itself,
+ * or a copy of those n twice as large or larger; the old one stays until arena_reset. NULL on
+ * overflow, too; *cap is as before then.
+ */
+void *arena_grow(struct arena *a, void *at, size_t n, size_t n_more, size_t *cap,
+                 size_t size) WARN_UNUSED;
 /* A copy of s, followed by a NUL that does not count; .p is NULL without memory. */
 struct span arena_dup(struct arena *a, struct span s) WARN_UNUSED;
 

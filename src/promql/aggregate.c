@@ -36,16 +36,11 @@ int grouping_labels(const struct grouping *x, struct labels l, struct arena *a, 
 static int group_new(struct aggregation *x, struct labels l)
 {
     struct labels labels = {NULL, 0};
-    if (x->n_groups == x->cap) {
-        size_t cap = x->cap ? 2 * x->cap : 8;
-        struct aggregate_group *groups = arena_array(x->work, cap, sizeof(*groups));
-        if (!groups)
-            return -ENOMEM;
-        if (x->n_groups > 0)
-            memcpy(groups, x->groups, x->n_groups * sizeof(*groups));
-        x->groups = groups;
-        x->cap = cap;
-    }
+    struct aggregate_group *groups =
+        arena_grow(x->work, x->groups, x->n_groups, 1, &x->cap, sizeof(*groups));
+    if (!groups)
+        return -ENOMEM;
+    x->groups = groups;
     int r = eval_check_cells(x->e, x->n_groups + 1, x->n_steps);
     if (r == 0)
         r = grouping_labels(&x->grouping, l, x->work, &labels);

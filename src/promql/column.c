@@ -36,16 +36,10 @@ int columns_push(struct columns *l, const struct column *c)
     int r = eval_check_cells(l->e, l->n + 1, l->n_steps);
     if (r < 0)
         return r;
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? 2 * l->cap : 8;
-        struct column *at = arena_array(l->a, cap, sizeof(*at));
-        if (!at)
-            return -ENOMEM;
-        if (l->n > 0)
-            memcpy(at, l->at, l->n * sizeof(*at));
-        l->at = at;
-        l->cap = cap;
-    }
+    struct column *at = arena_grow(l->a, l->at, l->n, 1, &l->cap, sizeof(*at));
+    if (!at)
+        return -ENOMEM;
+    l->at = at;
     l->at[l->n++] = *c;
     return 0;
 }

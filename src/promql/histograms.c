@@ -21,18 +21,13 @@ static int histogram_get(struct histograms *x, struct labels l, struct histogram
     int r = label_index_get(&x->index, l, &id, &is_new);
     if (r < 0)
         return r;
-    if (is_new && x->n == x->cap) {
-        size_t cap = x->cap ? 2 * x->cap : 8;
-        struct histogram *all = arena_array(x->work, cap, sizeof(*all));
+    if (is_new) {
+        struct histogram *all = arena_grow(x->work, x->all, x->n, 1, &x->cap, sizeof(*all));
         if (!all)
             return -ENOMEM;
-        if (x->n > 0)
-            memcpy(all, x->all, x->n * sizeof(*all));
         x->all = all;
-        x->cap = cap;
-    }
-    if (is_new)
         x->all[x->n++] = (struct histogram){.labels = l};
+    }
     *ret = &x->all[id];
     return 0;
 }
@@ -40,16 +35,10 @@ static int histogram_get(struct histograms *x, struct labels l, struct histogram
 static int bucket_add(struct histograms *x, struct histogram *h, double upper,
                       const struct column *c)
 {
-    if (h->n == h->cap) {
-        size_t cap = h->cap ? 2 * h->cap : 16;
-        struct bucket_series *b = arena_array(x->work, cap, sizeof(*b));
-        if (!b)
-            return -ENOMEM;
-        if (h->n > 0)
-            memcpy(b, h->buckets, h->n * sizeof(*b));
-        h->buckets = b;
-        h->cap = cap;
-    }
+    struct bucket_series *b = arena_grow(x->work, h->buckets, h->n, 1, &h->cap, sizeof(*b));
+    if (!b)
+        return -ENOMEM;
+    h->buckets = b;
     h->buckets[h->n++] = (struct bucket_series){upper, c};
     if (h->n > x->n_buckets_max)
         x->n_buckets_max = h->n;

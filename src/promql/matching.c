@@ -40,7 +40,7 @@ struct match {
     struct columns results;
     struct label_index by_labels;
     struct result *more; /* beside results */
-    size_t n_more;
+    size_t more_cap;
     struct span *names; /* of ignoring and the metric's name */
     size_t n_names;
 };
@@ -179,18 +179,13 @@ static int result_labels(struct match *x, struct labels many, struct labels one,
     return r;
 }
 
-static int more_for(struct match *x, size_t id)
+static int more_new(struct match *x, size_t id)
 {
-    if (id < x->n_more)
-        return 0;
-    size_t n = x->n_more ? 2 * x->n_more : 16;
-    struct result *more = arena_zalloc(x->work, n, sizeof(*more));
+    struct result *more = arena_grow(x->work, x->more, id, 1, &x->more_cap, sizeof(*more));
     if (!more)
         return -ENOMEM;
-    if (x->n_more > 0)
-        memcpy(more, x->more, x->n_more * sizeof(*more));
     x->more = more;
-    x->n_more = n;
+    x->more[id] = (struct result){0};
     return 0;
 }
 
@@ -199,12 +194,12 @@ static int result_column(struct match *x, struct labels labels, bool drops_name,
 {
     bool is_new;
     int r = label_index_get(&x->by_labels, labels, ret, &is_new);
-    if (r == 0)
-        r = more_for(x, *ret);
     if (r == 0 && is_new) {
         struct column *c;
         struct labels copy;
-        r = labels_copy(x->out, labels, &copy);
+        r = more_new(x, *ret);
+        if (r == 0)
+            r = labels_copy(x->out, labels, &copy);
         if (r == 0)
             r = columns_add(&x->results, copy, &c);
         if (r == 0)

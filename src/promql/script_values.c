@@ -17,25 +17,17 @@ struct sequence {
 
 static int sequence_grow(struct sequence *q, size_t n)
 {
-    size_t cap = q->cap > 0 ? q->cap : 16;
-
     if (n > SCRIPT_LINE_VALUES_MAX)
         return err_set(q->script->reterr, -E2BIG, "%d: more than %d values in one line",
                        q->script->line, SCRIPT_LINE_VALUES_MAX);
     if (n > SCRIPT_COMMAND_VALUES_MAX - q->script->n_read)
         return err_set(q->script->reterr, -E2BIG, "%d: more than %d values in one command",
                        q->script->line, SCRIPT_COMMAND_VALUES_MAX);
-    if (n <= q->cap)
-        return 0;
-    while (cap < n)
-        cap *= 2;
-    struct script_value *at = arena_array(&q->script->arena, cap, sizeof(*at));
+    struct script_value *at =
+        arena_grow(&q->script->arena, q->at, q->n, n - q->n, &q->cap, sizeof(*at));
     if (!at)
         return -ENOMEM;
-    if (q->n > 0)
-        memcpy(at, q->at, q->n * sizeof(*at));
     q->at = at;
-    q->cap = cap;
     return 0;
 }
 

@@ -116,28 +116,14 @@ static int copy_text(struct selection *s, uint32_t number, struct span *ret)
     return 0;
 }
 
-static int refs_room(struct selection *s)
-{
-    enum { CAP_MIN = 64 };
-    if (s->n < s->cap)
-        return 0;
-    size_t cap = s->cap ? 2 * s->cap : CAP_MIN;
-    struct series_ref *refs = arena_array(s->arena, cap, sizeof(*refs));
-    if (!refs)
-        return -ENOMEM;
-    if (s->n > 0)
-        memcpy(refs, s->refs, s->n * sizeof(*refs));
-    s->refs = refs;
-    s->cap = cap;
-    return 0;
-}
-
 static int take(struct selection *s, const struct series *series)
 {
-    int r = refs_room(s);
+    int r = 0;
+    struct series_ref *refs = arena_grow(s->arena, s->refs, s->n, 1, &s->cap, sizeof(*refs));
     struct label *pairs = arena_array(s->arena, series->n_pairs, sizeof(*pairs));
-    if (r < 0 || !pairs)
+    if (!refs || !pairs)
         return -ENOMEM;
+    s->refs = refs;
     for (uint32_t i = 0; r == 0 && i < series->n_pairs; i++) {
         r = copy_text(s, series->pairs[2 * i], &pairs[i].name);
         if (r == 0)

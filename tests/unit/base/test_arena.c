@@ -178,6 +178,40 @@ static void test_reset_keeps_a_block(void **state)
     arena_done(&a);
 }
 
+static void test_arrays_grow(void **state)
+{
+    struct arena_budget budget = {.max_bytes = MIB};
+    struct arena a;
+    size_t cap = 0;
+    uint32_t *at = NULL;
+    (void)state;
+    arena_init(&a, &budget);
+    at = arena_grow(&a, at, 0, 0, &cap, sizeof(*at));
+    assert_non_null(at); /* also for nothing: NULL is an error */
+    for (uint32_t i = 0; i < 1000; i++) {
+        size_t before = cap;
+        uint32_t *wider = arena_grow(&a, at, i, 1, &cap, sizeof(*at));
+        assert_non_null(wider);
+        assert_true(i < before ? wider == at && cap == before : cap == 2 * before);
+        at = wider;
+        at[i] = i;
+    }
+    for (uint32_t i = 0; i < 1000; i++)
+        assert_int_equal(at[i], i);
+    at = arena_grow(&a, at, 1000, 5000, &cap, sizeof(*at)); /* more than twice */
+    assert_non_null(at);
+    assert_int_equal(cap, 6000);
+    assert_int_equal(at[999], 999);
+    at[5999] = 1;
+    assert_null(arena_grow(&a, at, 6000, SIZE_MAX - 10, &cap, sizeof(*at)));
+    assert_null(arena_grow(&a, at, 6000, SIZE_MAX / 4, &cap, sizeof(*at)));
+    assert_false(budget.is_exceeded);
+    assert_null(arena_grow(&a, at, 6000, MIB, &cap, sizeof(*at)));
+    assert_true(budget.is_exceeded);
+    assert_int_equal(cap, 6000);
+    arena_done(&a);
+}
+
 static int use_without_memory(void *ctx)
 {
     struct arena_budget budget = {.max_bytes = MIB};
@@ -209,6 +243,7 @@ int main(void)
         cmocka_unit_test(test_blocks_double),
         cmocka_unit_test(test_large_pieces),
         cmocka_unit_test(test_arrays),
+        cmocka_unit_test(test_arrays_grow),
         cmocka_unit_test(test_dup),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_shared_budget),
