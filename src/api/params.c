@@ -9,6 +9,7 @@
 
 #include "base/num.h"
 #include "base/timestamp.h"
+#include "base/utf8.h"
 #include "promql/parse.h"
 
 static int hex_digit(char c)
@@ -142,20 +143,6 @@ static bool take_rune(struct span *s, uint32_t *ret)
     return true;
 }
 
-static size_t put_utf8(uint32_t c, char *dst)
-{
-    if (c < 0x80) {
-        dst[0] = (char)c;
-        return 1;
-    }
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = n - 1; i > 0; i--, c >>= 6)
-        dst[i] = (char)(0x80 | (c & 0x3f));
-    dst[0] = (char)(lead[n] | c);
-    return n;
-}
-
 int params_unescape_name(struct arena *a, struct span name, struct span *ret)
 {
     struct span s = name;
@@ -176,7 +163,7 @@ int params_unescape_name(struct arena *a, struct span name, struct span *ret)
             p[n++] = '_';
             (void)span_take(&s, 1);
         } else if (take_rune(&s, &rune)) {
-            n += put_utf8(rune, p + n);
+            n += utf8_put(rune, p + n);
         } else {
             return 0;
         }

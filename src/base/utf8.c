@@ -36,3 +36,16 @@ size_t utf8_step(struct span s, bool *ret_is_valid)
     *ret_is_valid = true;
     return len;
 }
+
+size_t utf8_put(uint32_t c, char dst[4])
+{
+    if (c < 0x80) {
+        dst[0] = (char)c;
+        return 1;
+    }
+    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    for (size_t i = n; --i > 0; c >>= 6)
+        dst[i] = (char)(0x80 | (c & 0x3f));
+    dst[0] = (char)((0xf00u >> n) | c); /* 0xc0, 0xe0, 0xf0 in the low byte */
+    return n;
+}

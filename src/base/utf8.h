@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/span.h"
 
@@ -18,5 +19,8 @@
  * one U+FFFD replaces.
  */
 size_t utf8_step(struct span s, bool *ret_is_valid);
+
+/* Writes a code point, up to U+10FFFF, surrogates as any other; returns its length. */
+size_t utf8_put(uint32_t c, char dst[4]);
 
 #endif

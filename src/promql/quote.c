@@ -69,20 +69,6 @@ void quote_copy(struct span s, size_t max_runes, char *dst, size_t cap)
     dst[at] = '\0';
 }
 
-size_t quote_encode(uint32_t c, char dst[4])
-{
-    if (c < 0x80) {
-        dst[0] = (char)c;
-        return 1;
-    }
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    static const unsigned char lead[] = {0, 0, 0xc0, 0xe0, 0xf0};
-    for (size_t i = n - 1; i > 0; i--, c >>= 6)
-        dst[i] = (char)(0x80 | (c & 0x3f));
-    dst[0] = (char)(lead[n] | c);
-    return n;
-}
-
 void quote_rune(int32_t rune, char dst[16])
 {
     uint32_t c = rune < 0 ? 0xfffd : (uint32_t)rune;
@@ -94,7 +80,7 @@ void quote_rune(int32_t rune, char dst[16])
         (void)snprintf(dst, 16, "'\\%c'", (char)c);
     else {
         char text[4];
-        int n = (int)quote_encode(c, text);
+        int n = (int)utf8_put(c, text);
         (void)snprintf(dst, 16, "'%.*s'", n, text);
     }
 }
@@ -124,7 +110,7 @@ static size_t unescape_one(struct span *s, char dst[4])
         return 1;
     }
     if (c == 'u' || c == 'U')
-        return quote_encode(digits(s, c == 'u' ? 4 : 8, 16), dst);
+        return utf8_put(digits(s, c == 'u' ? 4 : 8, 16), dst);
     const char *known = memchr(short_escapes, c, sizeof(short_escapes) - 1);
     dst[0] = known ? (char)('\a' + (known - short_escapes)) : c;
     return 1;

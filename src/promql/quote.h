@@ -18,8 +18,6 @@ int quote_print(struct span s, struct buf *out) WARN_UNUSED;
 void quote_copy(struct span s, size_t max_runes, char *dst, size_t cap);
 /* One character as 'x', for messages; also of what is none (U+FFFD). */
 void quote_rune(int32_t rune, char dst[16]);
-/* UTF-8 of a code point; returns its length. */
-size_t quote_encode(uint32_t rune, char dst[4]);
 
 /*
  * The bytes that a token of a string stands for ("...", '...' or `...`; the lexer has checked its

@@ -17,6 +17,7 @@
 #include "wire/json.h"
 
 #include "base/num.h"
+#include "base/utf8.h"
 #include "wire/scan.h"
 
 /* Keeps results in registers where a call would pass them through memory. */
@@ -542,19 +543,6 @@ static uint32_t parse_hex4(const char *p)
     return u;
 }
 
-static size_t encode_utf8(uint32_t c, char *dst)
-{
-    if (c < 0x80) {
-        dst[0] = (char)c;
-        return 1;
-    }
-    size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-    for (size_t i = n; --i > 0; c >>= 6)
-        dst[i] = (char)(0x80 | (c & 0x3f));
-    dst[0] = (char)((0xf00u >> n) | c); /* 0xc0, 0xe0, 0xf0 in the low byte */
-    return n;
-}
-
 /*
  * Decodes the escape in front of *s (which starts with a backslash) into dst (4 bytes) and takes it
  * off. What is no escape or a lone surrogate becomes U+FFFD.
@@ -584,7 +572,7 @@ static size_t decode_escape(struct span *s, char *dst)
             c = 0xfffd;
     }
     span_take(s, n > 0 ? (size_t)n : 1);
-    return encode_utf8(c, dst);
+    return utf8_put(c, dst);
 }
 
 /* The bytes in front of the first backslash of s. */
