@@ -158,36 +158,16 @@ static int quantile_arg(struct eval *e, const struct node *n, size_t k, const st
     return r;
 }
 
-int call_histogram_quantile(struct eval *e, const struct node *n, const struct grid *g,
-                            struct arena *a, struct value *ret)
-{
-    struct arena work;
-    struct histograms x;
-    double *q;
-    arena_init(&work, e->budget);
-    int r = quantile_arg(e, n, 0, g, &work, &q);
-    if (r == 0)
-        r = histograms_init(&x, e, call_arg(n, 1), g, a, &work);
-    if (r == 0)
-        r = quantile_all(&x, q);
-    if (r == 0)
-        r = say_fixes(&x);
-    if (r == 0)
-        columns_give(&x.results, g, ret);
-    arena_done(&work);
-    return r;
-}
-
-int call_histogram_quantiles(struct eval *e, const struct node *n, const struct grid *g,
-                             struct arena *a, struct value *ret)
+/* Of the vector in argument of the quantiles that n_q arguments from q_at ask for. */
+static int quantiles(struct eval *e, const struct node *n, size_t of, size_t q_at, size_t n_q,
+                     struct span label, const struct grid *g, struct arena *a, struct value *ret)
 {
     struct arena work;
     struct histograms x;
     arena_init(&work, e->budget);
-    int r = histograms_init(&x, e, call_arg(n, 0), g, a, &work);
-    if (r == 0)
-        x.label = call_arg(n, 1)->string;
-    for (size_t k = 2; r == 0 && k < n->call.n_args; k++) {
+    int r = histograms_init(&x, e, call_arg(n, of), g, a, &work);
+    x.label = label;
+    for (size_t k = q_at; r == 0 && k < q_at + n_q; k++) {
         double *q;
         r = quantile_arg(e, n, k, g, &work, &q);
         if (r == 0)
@@ -199,6 +179,18 @@ int call_histogram_quantiles(struct eval *e, const struct node *n, const struct 
         columns_give(&x.results, g, ret);
     arena_done(&work);
     return r;
+}
+
+int call_histogram_quantile(struct eval *e, const struct node *n, const struct grid *g,
+                            struct arena *a, struct value *ret)
+{
+    return quantiles(e, n, 1, 0, 1, (struct span){NULL, 0}, g, a, ret);
+}
+
+int call_histogram_quantiles(struct eval *e, const struct node *n, const struct grid *g,
+                             struct arena *a, struct value *ret)
+{
+    return quantiles(e, n, 0, 2, n->call.n_args - 2, call_arg(n, 1)->string, g, a, ret);
 }
 
 static int fraction_cell(struct histograms *x, struct histogram *h, double lower, double upper,
