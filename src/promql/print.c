@@ -154,16 +154,22 @@ static void print_offset(struct printer *p, const struct when *w)
     put(p, is_alone ? "" : ")");
 }
 
-/* anchored and @ before offset, unless that is an expression: what follows would be taken as part
- * of it. */
+/* What begins with a parenthesis goes on with the operator behind it: @ or a mode has to stand
+ * between. */
+static bool is_open(const struct duration *d)
+{
+    return d->is_wrapped || !stands_alone(d);
+}
+
+/* anchored and @ before offset, as long as they need not end it. */
 static void print_when(struct printer *p, const char *mode, const struct when *w)
 {
-    bool is_plain = !w->offset || (w->offset->op == DUR_NUMBER && !w->offset->is_wrapped);
-    if (!is_plain)
+    bool is_first = w->offset && is_open(w->offset);
+    if (is_first)
         print_offset(p, w);
     put(p, mode);
     print_at(p, w);
-    if (is_plain)
+    if (!is_first)
         print_offset(p, w);
 }
 

@@ -118,6 +118,10 @@ static void test_canonical_text(void **state)
         {"a offset -step()", NULL},
         {"a offset (5m*2)", "a offset (5m * 2)"},
         {"a offset -(1m)", "a offset -(1m)"},
+        {"a offset step() @ 5", "a @ 5.000 offset step()"},
+        {"a offset -(5m*2) anchored @ 5", "a anchored @ 5.000 offset -(5m * 2)"},
+        {"a offset (1m) @ 5 + b", "a offset (1m) @ 5.000 + b"},
+        {"a offset (5m*2) smoothed + b", "a offset (5m * 2) smoothed + b"},
         {"a[2^3^1 - -1m % 7]", "a[2 ^ 3 ^ 1 - -1m % 7]"},
         {"a[range()]", NULL},
         /* Aggregations. */
