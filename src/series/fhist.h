@@ -58,6 +58,13 @@ enum fhist_flag {
     FHIST_INCOMPATIBLE = 4,      /* exponential and custom: not done, the result is NULL */
 };
 
+/*
+ * Whether what was read from outside can be a histogram, its buckets being in order: a schema that
+ * there is, a zero bucket with a width, bounds and indexes as the schema wants them. Counts and the
+ * sum may be any numbers. All other functions rely on it.
+ */
+bool fhist_is_valid(const struct fhist *h);
+
 int fhist_copy(struct arena *a, const struct fhist *h, struct fhist **ret) WARN_UNUSED;
 
 /*

@@ -17,6 +17,27 @@ bool fhist_is_custom(const struct fhist *h)
     return h->schema == FHIST_CUSTOM;
 }
 
+static bool is_ascending(const double *bounds, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(bounds[i]) || (i > 0 && bounds[i] <= bounds[i - 1]))
+            return false;
+    return true;
+}
+
+bool fhist_is_valid(const struct fhist *h)
+{
+    const struct fhist_side *side = &h->positive;
+
+    if (!fhist_is_custom(h)) /* a width of NaN would never be met by another one */
+        return h->schema >= FHIST_SCHEMA_MIN && h->schema <= FHIST_SCHEMA_MAX && h->n_custom == 0 &&
+               h->zero_threshold >= 0;
+    return is_ascending(h->custom, h->n_custom) && h->zero_threshold == 0 && h->zero_count == 0 &&
+           h->negative.n == 0 &&
+           (side->n == 0 ||
+            (side->at[0].index >= 0 && (size_t)side->at[side->n - 1].index <= h->n_custom));
+}
+
 struct fhist_layout fhist_layout_of(const struct fhist *h)
 {
     return (struct fhist_layout){h->schema, h->zero_threshold, h->custom, h->n_custom};
@@ -109,18 +130,12 @@ static int join_bounds(struct arena *m, const struct fhist *a, const struct fhis
     return 0;
 }
 
-/* A width that is no number would never be met by the other's. */
-static double threshold_of(const struct fhist *h)
-{
-    return isnan(h->zero_threshold) ? 0 : h->zero_threshold;
-}
-
 int fhist_layout_join(struct arena *m, const struct fhist *a, const struct fhist *b,
                       struct fhist_layout *ret, double *ret_zero_a, double *ret_zero_b)
 {
     struct fhist_layout to = fhist_layout_of(a);
-    double threshold_a = threshold_of(a);
-    double threshold_b = threshold_of(b);
+    double threshold_a = a->zero_threshold;
+    double threshold_b = b->zero_threshold;
 
     *ret_zero_a = a->zero_count;
     *ret_zero_b = b->zero_count;

@@ -171,23 +171,6 @@ static int make_side(struct arena *m, const double *counts, size_t n, double off
     return 0;
 }
 
-static bool is_valid(const struct literal *l)
-{
-    bool is_custom = l->schema == FHIST_CUSTOM;
-
-    for (size_t i = 0; i < l->custom_values.n; i++)
-        if (!isfinite(l->custom_values.at[i]) ||
-            (i > 0 && l->custom_values.at[i] <= l->custom_values.at[i - 1]))
-            return false;
-    if (isnan(l->z_bucket_w))
-        return false;
-    if (!is_custom)
-        return l->schema >= FHIST_SCHEMA_MIN && l->schema <= FHIST_SCHEMA_MAX &&
-               l->custom_values.n == 0;
-    return l->n_buckets.n == 0 && l->z_bucket == 0 && l->z_bucket_w == 0 && l->offset >= 0 &&
-           l->offset + (double)l->buckets.n <= (double)l->custom_values.n + 1;
-}
-
 static int make_hist(const struct literal *l, struct fhist **ret)
 {
     struct fhist *h = arena_alloc(l->arena, sizeof(*h));
@@ -195,8 +178,6 @@ static int make_hist(const struct literal *l, struct fhist **ret)
 
     if (!h)
         return -ENOMEM;
-    if (!is_valid(l))
-        return -EINVAL;
     *h = (struct fhist){.schema = (int32_t)l->schema,
                         .hint = l->hint,
                         .zero_threshold = l->z_bucket_w,
@@ -208,6 +189,8 @@ static int make_hist(const struct literal *l, struct fhist **ret)
     r = make_side(l->arena, l->buckets.at, l->buckets.n, l->offset, &h->positive);
     if (r == 0)
         r = make_side(l->arena, l->n_buckets.at, l->n_buckets.n, l->n_offset, &h->negative);
+    if (r == 0 && !fhist_is_valid(h))
+        r = -EINVAL;
     if (r == 0)
         *ret = h;
     return r;

@@ -299,12 +299,14 @@ static int get_layout(struct histrec *r, struct varint_in *in)
     int64_t schema;
     uint64_t bits;
     int x = -EBADMSG;
-    if (varint_get_signed(in, &schema) && tscolumn_get_xor(in, &bits) &&
-        ((schema >= FHIST_SCHEMA_MIN && schema <= FHIST_SCHEMA_MAX) || schema == FHIST_CUSTOM)) {
+    if (varint_get_signed(in, &schema) && tscolumn_get_xor(in, &bits) && schema >= INT32_MIN &&
+        schema <= INT32_MAX) {
         next.schema = (int32_t)schema;
         next.zero_threshold = tscolumn_of_bits(bits);
         if ((x = get_custom(in, &next)) == 0 && (x = get_side_layout(in, &next.positive)) == 0)
             x = get_side_layout(in, &next.negative);
+        if (x == 0 && !fhist_is_valid(&next))
+            x = -EBADMSG;
     }
     if (x < 0) {
         layout_done(&next);

@@ -205,10 +205,10 @@ static void grow(struct rng *r, struct fhist *h, int step)
         if (rng_below(r, 3) == 0)
             h->positive.at[i].count += (double)rng_below(r, 9) + (is_fraction ? 0.25 : 0);
     h->count += 5;
-    h->zero_count += (double)rng_below(r, 2);
+    h->zero_count += h->n_custom ? 0 : (double)rng_below(r, 2);
     h->sum += rng_unit(r);
     h->hint = step % 4;
-    if (step % 20 == 0 && h->positive.n < 30) {
+    if (step % 20 == 0 && h->positive.n < 30 && !h->n_custom) {
         size_t n = h->positive.n++;
         h->positive.at[n].index = h->positive.at[n - 1].index + 1 + (int32_t)rng_below(r, 3);
         h->positive.at[n].count = 1;
@@ -223,6 +223,8 @@ static void grow(struct rng *r, struct fhist *h, int step)
         h->schema = FHIST_CUSTOM;
         h->custom = custom;
         h->n_custom = 3;
+        h->zero_threshold = 0;
+        h->zero_count = 0;
         h->negative.n = 0;
         h->positive.n = 2;
         h->positive.at[0].index = 0;
@@ -389,6 +391,36 @@ static void test_damaged_chunks(void **state)
     bytes_done(&bytes);
 }
 
+/* What was written well may say what no histogram is. */
+static void test_impossible_histograms(void **state)
+{
+    static const double falling[] = {2, 1};
+    struct fhist_bucket high[] = {{3, 1}};
+    const struct fhist wrong[] = {
+        {.zero_threshold = (double)NAN},
+        {.zero_threshold = -1},
+        {.schema = FHIST_SCHEMA_MAX + 1},
+        {.schema = FHIST_CUSTOM, .zero_threshold = 1},
+        {.schema = FHIST_CUSTOM, .custom = falling, .n_custom = 2},
+        {.schema = FHIST_CUSTOM, .positive = {high, 1}},
+        {.schema = FHIST_CUSTOM, .negative = {high, 1}},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+        struct tschunk c;
+        struct bytes bytes = {0};
+        struct samples out;
+        assert_int_equal(tschunk_init(&c, TSCHUNK_PLAIN), 0);
+        assert_int_equal(tschunk_append_hist(&c, 1, &wrong[i]), 0);
+        assert_int_equal(tschunk_write(&c, &bytes), 0);
+        tschunk_done(&c);
+        samples_init(&out, NULL);
+        assert_int_equal(tschunk_read(bytes_span(&bytes), 0, 9, SERIES_LAST, &out), -EBADMSG);
+        samples_done(&out);
+        bytes_done(&bytes);
+    }
+}
+
 static int attempt(void *ctx)
 {
     struct fhist_bucket positive[40], negative[2];
@@ -471,6 +503,7 @@ int main(void)
         cmocka_unit_test(test_journal),
         cmocka_unit_test(test_frames),
         cmocka_unit_test(test_damaged_chunks),
+        cmocka_unit_test(test_impossible_histograms),
         cmocka_unit_test(test_append_after_failure),
         cmocka_unit_test(test_failing_allocations),
     };
