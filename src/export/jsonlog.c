@@ -6,9 +6,10 @@
  * it wakes only so often, each time for many lines, and the bell of the queue does not ring at all,
  * because nobody looked into it and found it empty.
  *
- * A batch stays until it is written; `n_written` may point into a line. While it stays nothing is
- * taken from the queue, which is sized for such times. On a changed file n_written goes back to the
- * start of its line, unless the old file still takes the rest of it.
+ * A batch stays until it is written; `n_written` may point into a line. While the file refuses it,
+ * records are taken from the queue all the same: on_record sees them, and up to a capacity of them
+ * are held until their lines are made. On a changed file n_written goes back to the start of its
+ * line, unless the old file still takes the rest of it.
  */
 #include "export/jsonlog.h"
 
@@ -63,13 +64,14 @@ struct jsonlog {
     _Atomic bool is_failing; /* the last write failed */
     /* the thread's own */
     struct buf batch;
-    size_t n_written; /* bytes of the batch that are in the file */
-    size_t n_lines;   /* in the batch */
-    bool is_torn;     /* the file, as opened, ends inside a line that must be ended first */
-    bool must_linger; /* before the next look into the queue */
-    size_t n_taken;   /* records of `taken` */
-    size_t n_rendered;
-    void *taken[BATCH_RECORDS]; /* from the queue */
+    size_t n_written;  /* bytes of the batch that are in the file */
+    size_t n_lines;    /* in the batch */
+    bool is_torn;      /* the file, as opened, ends inside a line that must be ended first */
+    bool must_linger;  /* before the next look into the queue */
+    void **taken;      /* from the queue, in order: its capacity and BATCH_RECORDS more */
+    size_t n_taken;    /* of which */
+    size_t n_seen;     /* on_record has seen so many, */
+    size_t n_rendered; /* and so many have a line, or failed to get one */
 };
 
 /* --- file --- */
@@ -171,17 +173,54 @@ static void clear_batch(struct jsonlog *log)
     log->n_lines = 0;
 }
 
-static void give_back(struct jsonlog *log)
+/* At most BATCH_RECORDS, for which there is room; how many. */
+static size_t take_records(struct jsonlog *log)
 {
-    row_pool_give(&log->rows, log->taken, log->n_taken);
-    log->n_taken = 0;
+    size_t n = queue_pop_many(log->queue, log->taken + log->n_taken, BATCH_RECORDS);
+    log->n_taken += n;
+    return n;
+}
+
+static void give_back(struct jsonlog *log, void **from, size_t n)
+{
+    row_pool_give(&log->rows, from, n);
+    stat_add(STAT_RECORDS_QUEUED, -(int64_t)n);
+}
+
+static void give_back_rendered(struct jsonlog *log)
+{
+    size_t n = log->n_rendered;
+    give_back(log, log->taken, n);
+    memmove(log->taken, log->taken + n, (log->n_taken - n) * sizeof(*log->taken));
+    log->n_taken -= n;
+    log->n_seen -= n;
     log->n_rendered = 0;
 }
 
-static void take_records(struct jsonlog *log)
+/* The first n of `taken`: each once. */
+static void show_records(struct jsonlog *log, size_t n)
 {
-    log->n_taken = queue_pop_many(log->queue, log->taken, BATCH_RECORDS);
-    stat_add(STAT_RECORDS_QUEUED, -(int64_t)log->n_taken);
+    for (; log->n_seen < n; log->n_seen++) {
+        if (log->on_record)
+            log->on_record(log->on_record_arg, log->taken[log->n_seen]);
+    }
+}
+
+/* While the file refuses: what is queued is shown, and held as far as that is allowed. */
+static void hold_records(struct jsonlog *log)
+{
+    size_t n;
+    give_back_rendered(log);
+    do {
+        n = take_records(log);
+        show_records(log, log->n_taken);
+        if (log->n_taken > queue_capacity(log->queue)) {
+            size_t n_lost = log->n_taken - queue_capacity(log->queue);
+            log->n_taken = log->n_seen = queue_capacity(log->queue);
+            give_back(log, log->taken + log->n_taken, n_lost);
+            stat_add(STAT_DROP_LOG_WRITE, (int64_t)n_lost);
+        }
+    } while (n == BATCH_RECORDS);
 }
 
 /* Fills an empty batch, from the queue once all that was taken is rendered; false: nothing was
@@ -190,19 +229,18 @@ static bool fill_batch(struct jsonlog *log)
 {
     clear_batch(log);
     if (log->n_taken == 0)
-        take_records(log);
+        (void)take_records(log);
     while (log->n_rendered < log->n_taken && has_room(log)) {
         const struct record *r = log->taken[log->n_rendered++];
         if (log->n_rendered < log->n_taken)
             row_pool_prefetch(log->taken[log->n_rendered]);
-        if (log->on_record)
-            log->on_record(log->on_record_arg, r);
+        show_records(log, log->n_rendered);
         render(log, r);
     }
     bool is_all = log->n_rendered == log->n_taken;
     log->must_linger = is_all && log->n_taken < BATCH_RECORDS; /* the queue is, or was, empty */
     if (is_all)
-        give_back(log);
+        give_back_rendered(log);
     return log->n_lines > 0;
 }
 
@@ -289,24 +327,34 @@ static void reopen(struct jsonlog *log)
 
 /* --- thread --- */
 
-/* Waits for a record or the bell, or for the bell alone. */
-static void wait_for(struct jsonlog *log, bool is_for_records, int timeout_ms)
+/* Waits for a record or the bell, or for the bell alone; whether that rang. */
+static bool wait_for(struct jsonlog *log, bool is_for_records, int timeout_ms)
 {
     struct pollfd fds[] = {
         {.fd = log->bell, .events = POLLIN},
         {.fd = is_for_records ? queue_fd(log->queue) : -1, .events = POLLIN},
     };
     uint64_t count;
-    if (poll(fds, ARRAY_LEN(fds), timeout_ms) > 0 && (fds[0].revents & POLLIN) &&
-        read(log->bell, &count, sizeof(count)) < 0)
+    bool has_rung = poll(fds, ARRAY_LEN(fds), timeout_ms) > 0 && (fds[0].revents & POLLIN);
+    if (has_rung && read(log->bell, &count, sizeof(count)) < 0)
         LOG_WARN("could not read the bell of the request log: %s", err_str(-errno));
     if (atomic_exchange_explicit(&log->must_reopen, false, memory_order_acquire))
         reopen(log);
+    return has_rung;
 }
 
 static bool must_stop(const struct jsonlog *log)
 {
     return atomic_load_explicit(&log->must_stop, memory_order_acquire);
+}
+
+/* Until the next try to write. */
+static void wait_and_hold(struct jsonlog *log)
+{
+    mono_t end = mono_add(clock_mono(), RETRY_MS * NS_PER_MS);
+    do
+        hold_records(log);
+    while (!wait_for(log, false, LINGER_MS) && mono_diff(end, clock_mono()) > 0);
 }
 
 /* Writes the batch; when the file takes no more, waits a while before the next try. */
@@ -317,10 +365,11 @@ static void flush(struct jsonlog *log)
         end_batch(log);
     } else if (r == -EAGAIN) { /* a pipe that somebody made non-blocking */
         struct pollfd pfd = {.fd = log->fd, .events = POLLOUT};
+        hold_records(log);
         (void)poll(&pfd, 1, POLL_MS); /* a try too many does no harm */
     } else {
         report_failure(log, r);
-        wait_for(log, false, RETRY_MS);
+        wait_and_hold(log);
     }
 }
 
@@ -358,12 +407,12 @@ static void *run(void *arg)
             continue;
         }
         if (log->must_linger && !must_stop(log))
-            wait_for(log, false, LINGER_MS);
+            (void)wait_for(log, false, LINGER_MS);
         if (fill_batch(log))
             continue;
         if (must_stop(log) && queue_len(log->queue) == 0)
             break;
-        wait_for(log, true, IDLE_MS);
+        (void)wait_for(log, true, IDLE_MS);
         log->must_linger = queue_len(log->queue) > 0;
     }
     count_lost(log);
@@ -382,14 +431,13 @@ static int start_thread(struct jsonlog *log)
     return r;
 }
 
-/* What waits in the queue at the end was counted as lost. */
+/* What waits at the end was counted as lost. */
 static void free_records(struct jsonlog *log)
 {
-    give_back(log);
-    while (log->queue && queue_len(log->queue) > 0) {
-        take_records(log);
-        give_back(log);
-    }
+    do {
+        give_back(log, log->taken, log->n_taken);
+        log->n_taken = 0;
+    } while (log->taken && take_records(log) > 0);
     row_pool_done(&log->rows);
 }
 
@@ -401,6 +449,7 @@ static void free_parts(struct jsonlog *log)
     free_records(log);
     queue_free(log->queue, NULL);
     buf_done(&log->batch);
+    mem_free(log->taken);
     mem_free(log->path);
     mem_free(log);
 }
@@ -421,6 +470,9 @@ static int init_parts(struct jsonlog *log, const struct jsonlog_config *config)
     int r = queue_new(config->capacity, &log->queue);
     if (r < 0)
         return r;
+    log->taken = mem_zalloc(queue_capacity(log->queue) + BATCH_RECORDS, sizeof(*log->taken));
+    if (!log->taken)
+        return -ENOMEM;
     log->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (log->bell < 0)
         return -errno;

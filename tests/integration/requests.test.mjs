@@ -343,6 +343,20 @@ test('a full disk: told, served on, nothing lost once there is room', async (t) 
   return gateway.process.printed(/request rows in .* are stored again/, { from: 'stderr' });
 }, { limitMs: 60000 });
 
+test('a request log without room keeps no row from the store', async (t) => {
+  const upstream = await Sim.start(t);
+  const config = { data_dir: join(tempDir(t), 'data') };
+  const gateway = await Gateway.start(t, { upstream, log: '/dev/full', config });
+  const answers = [];
+  for (let i = 0; i < 10; i++) answers.push(await gateway.chat({ model: 'm' }, { headers: sim(SHORT) }));
+  await gateway.process.printed(/could not write request log/, { from: 'stderr' });
+  for (let i = 0; i < 10; i++) answers.push(await gateway.chat({ model: 'm' }, { headers: sim(SHORT) }));
+  assert.equal((await waitForRows(gateway, answers)).length, 20);
+  const m = await gateway.metrics();
+  assert.equal(m.value('inferometer_records_logged_total'), 0);
+  assert.ok(m.value('inferometer_records_queued') > 0, 'the log waits for room');
+});
+
 test('a directory that cannot be written is a mistake at the start', async (t) => {
   const file = join(tempDir(t), 'file');
   writeFileSync(file, '');

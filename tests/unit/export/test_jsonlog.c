@@ -613,6 +613,7 @@ static void test_dev_full(void **state)
     usleep(50000); /* the first write fails, the thread holds one record */
     for (int i = 1; i <= 15; i++)
         push(log, i);
+    wait_stat(STAT_DROP_LOG_WRITE, n_write + 5);
     assert_int_equal(stat_sum(STAT_DROP_LOG_WRITE), n_write + 5);
     mono_t start = clock_mono();
     jsonlog_free(log);
@@ -620,6 +621,91 @@ static void test_dev_full(void **state)
     assert_int_equal(stat_sum(STAT_DROP_LOG_WRITE), n_write + 16); /* each is accounted for */
     assert_int_equal(stat_sum(STAT_DROP_LOG_QUEUE), n_queue);
     assert_int_equal(stat_sum(STAT_RECORDS_LOGGED), n_logged);
+}
+
+struct seen {
+    _Atomic int n;
+    _Atomic bool is_wrong; /* one came twice, or too early */
+};
+
+static void see(void *arg, const struct record *r)
+{
+    struct seen *seen = arg;
+    if (atoi(r->request_id + 4) != seen->n)
+        seen->is_wrong = true;
+    seen->n++;
+}
+
+static void wait_seen(const struct seen *seen, int n)
+{
+    mono_t start = clock_mono();
+    while (seen->n < n) {
+        assert_true(mono_diff(clock_mono(), start) < 10 * NS_PER_S);
+        usleep(2000);
+    }
+}
+
+static struct jsonlog *log_that_is_seen(const char *path, struct seen *seen)
+{
+    struct jsonlog *log = NULL;
+    struct jsonlog_config config = {
+        .path = path, .capacity = 10, .on_record = see, .on_record_arg = seen};
+    assert_int_equal(jsonlog_new(&config, &log, NULL), 0);
+    return log;
+}
+
+/* Who sees the records does not wait for the file, nor lose what that has no room for. */
+static void test_all_are_seen_while_full(void **state)
+{
+    enum { N = 60 };
+    (void)state;
+    if (access("/dev/full", W_OK) != 0)
+        skip();
+    int64_t n_write = stat_sum(STAT_DROP_LOG_WRITE);
+    int64_t n_queued = stat_sum(STAT_RECORDS_QUEUED);
+    struct seen seen = {0};
+    struct jsonlog *log = log_that_is_seen("/dev/full", &seen);
+    push(log, 0);
+    wait_seen(&seen, 1);
+    for (int i = 1; i < N; i++) {
+        push(log, i);
+        if (i % 6 == 0)
+            wait_seen(&seen, i + 1); /* or the queue could be full */
+    }
+    wait_seen(&seen, N);
+    wait_stat(STAT_DROP_LOG_WRITE, n_write + N - 11); /* one is in the batch, ten wait */
+    assert_int_equal(stat_sum(STAT_DROP_LOG_WRITE), n_write + N - 11);
+    assert_int_equal(stat_sum(STAT_RECORDS_QUEUED), n_queued + 10);
+    jsonlog_free(log);
+    assert_int_equal(seen.n, N);
+    assert_false(seen.is_wrong);
+    assert_int_equal(stat_sum(STAT_DROP_LOG_WRITE), n_write + N);
+    assert_int_equal(stat_sum(STAT_RECORDS_QUEUED), n_queued);
+}
+
+/* What was held is written once there is room, and seen no second time. */
+static void test_held_and_written(void **state)
+{
+    (void)state;
+    struct fixture f;
+    fixture_init(&f);
+    struct seen seen = {0};
+    struct jsonlog *log = log_that_is_seen(f.path, &seen);
+    limit_file_size(20);
+    push(log, 0);
+    wait_size(f.path, 20); /* a part of a line */
+    for (int i = 1; i <= 10; i++)
+        push(log, i);
+    wait_seen(&seen, 11);
+    wait_size(f.path, 20);
+    limit_file_size(RLIM_INFINITY);
+    wait_lines(f.path, 11);
+    push(log, 11);
+    jsonlog_free(log);
+    assert_ids(f.path, 0, 12);
+    assert_int_equal(seen.n, 12);
+    assert_false(seen.is_wrong);
+    fixture_done(&f);
 }
 
 /* A real small file system, where the test may mount one. */
@@ -679,6 +765,8 @@ int main(void)
         cmocka_unit_test(test_slow_pipe),
         cmocka_unit_test(test_full_and_rotated),
         cmocka_unit_test(test_dev_full),
+        cmocka_unit_test(test_all_are_seen_while_full),
+        cmocka_unit_test(test_held_and_written),
         cmocka_unit_test(test_full_file_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
