@@ -8,8 +8,9 @@
 
 #include "base/log.h"
 #include "store/layout.h"
+#include "store/retake.h"
 
-enum { BLOCKS_AT_ONCE = 64, TRIES = 5 };
+enum { TRIES = 5 };
 
 static const char prefix[] = "spill-";
 
@@ -82,34 +83,11 @@ static int open_left(struct aside_left *l, const char *dir)
     return l->spill != NULL;
 }
 
-/* 1: a block of it is in the database; 0: none is left. */
-static int take_block(struct aside_left *l, struct rows *rows)
-{
-    struct spill_stats before;
-    struct day_block block;
-    struct day_mark mark;
-    int64_t day;
-    spill_stats(l->spill, &before);
-    int r = spill_next(l->spill, &day, &block, &mark);
-    if (r == -EBADMSG) {
-        l->n_given_up += before.n_rows;
-        return 0;
-    }
-    if (r <= 0)
-        return r;
-    mark.is_of_other = true;
-    r = rows_put_block(rows, day, &block, &mark);
-    if (r < 0)
-        return r;
-    spill_drop(l->spill);
-    return 1;
-}
-
 int aside_take_in(struct aside_left *l, const char *dir, struct rows *rows)
 {
     int r = l->spill ? 1 : open_left(l, dir);
-    for (int i = 0; i < BLOCKS_AT_ONCE && r == 1; i++)
-        r = take_block(l, rows);
+    if (r == 1)
+        r = retake_blocks(l->spill, rows, true, &l->n_given_up);
     if (r != 0 || !l->spill)
         return r;
     if (unlink(l->path) < 0)

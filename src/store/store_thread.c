@@ -12,14 +12,14 @@
 #include "base/log.h"
 #include "base/process.h"
 #include "base/stat.h"
+#include "store/retake.h"
 #include "store/store_private.h"
 
 enum {
     TURN_MS = 250,
     RETRY_MS = 1000,
-    REPLAY_BLOCKS = 64, /* a turn */
-    MAINTAIN_MS = 100,  /* a turn, of what is due */
-    LATE_PART = 100,    /* of the interval of samples: later than that is told as it was */
+    MAINTAIN_MS = 100, /* a turn, of what is due */
+    LATE_PART = 100,   /* of the interval of samples: later than that is told as it was */
     US_PER_MS = 1000,
 };
 
@@ -137,23 +137,11 @@ static void give_up_spilled(struct store *s, uint64_t n_rows)
 /* Some blocks of the spill file into the database. 0, or why it refuses. */
 static int replay(struct store *s)
 {
-    for (int i = 0; i < REPLAY_BLOCKS; i++) {
-        struct day_block block;
-        struct day_mark mark;
-        struct spill_stats before;
-        int64_t day;
-        spill_stats(s->spill, &before);
-        int r = spill_next(s->spill, &day, &block, &mark);
-        if (r == -EBADMSG)
-            give_up_spilled(s, before.n_rows);
-        if (r <= 0)
-            return r == -EBADMSG ? 0 : r;
-        r = rows_put_block(s->rows, day, &block, &mark);
-        if (r < 0)
-            return r;
-        spill_drop(s->spill);
-    }
-    return 0;
+    uint64_t n_given_up = 0;
+    int r = retake_blocks(s->spill, s->rows, false, &n_given_up);
+    if (n_given_up > 0)
+        give_up_spilled(s, n_given_up);
+    return r < 0 ? r : 0;
 }
 
 static int commit(struct store *s)

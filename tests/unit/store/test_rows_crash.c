@@ -16,6 +16,7 @@
 #include "base/rng.h"
 #include "faultvfs.h"
 #include "sample.h"
+#include "store/retake.h"
 #include "store/rows.h"
 #include "store/spill.h"
 #include "tempdir.h"
@@ -42,14 +43,12 @@ static int put_aside(void *ctx, int64_t day, const struct day_block *block)
 
 static void replay(struct rows *rows, struct spill *spill)
 {
-    struct day_block block;
-    struct day_mark mark;
-    int64_t day;
-    while (spill_next(spill, &day, &block, &mark) == 1) {
-        if (rows_put_block(rows, day, &block, &mark) < 0)
-            abort();
-        spill_drop(spill);
-    }
+    uint64_t n_given_up = 0;
+    int r;
+    while ((r = retake_blocks(spill, rows, false, &n_given_up)) == 1)
+        ;
+    if (r < 0 || n_given_up > 0)
+        abort();
 }
 
 /* Whoever is killed: tells through the pipe what is durable. */
