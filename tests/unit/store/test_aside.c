@@ -15,6 +15,7 @@
 #include "harness.h"
 #include "memfail.h"
 #include "sample.h"
+#include "tally.h"
 #include "tempdir.h"
 
 enum { N_ROWS = 2000 };
@@ -62,24 +63,6 @@ static struct spill *leave(struct fixture *f, uint64_t seed)
     return spill;
 }
 
-static int add_up(void *ctx, size_t n_rows, const double *const *columns)
-{
-    (void)columns;
-    *(size_t *)ctx += n_rows;
-    return 0;
-}
-
-static size_t count_rows(const struct fixture *f)
-{
-    struct rows_reader *reader = NULL;
-    const struct record_field *fields[] = {sample_field("status")};
-    size_t n = 0;
-    assert_int_equal(rows_reader_open(f->dir.path, &reader, NULL), 0);
-    assert_int_equal(rows_scan(reader, (wall_t){0}, (wall_t){INT64_MAX}, fields, 1, add_up, &n), 0);
-    rows_reader_close(reader);
-    return n;
-}
-
 static void take_in_all(struct fixture *f)
 {
     int r;
@@ -96,14 +79,14 @@ static void only_what_was_left_is_taken_in(void **state)
     struct spill *first = leave(&f, 1);
     struct spill *second = leave(&f, 2);
     take_in_all(&f);
-    assert_int_equal(count_rows(&f), 0);
+    assert_int_equal(tally_scanned(f.dir.path), 0);
     spill_close(second);
     take_in_all(&f);
-    assert_int_equal(count_rows(&f), N_ROWS);
+    assert_int_equal(tally_scanned(f.dir.path), N_ROWS);
     assert_int_equal(tempdir_count(&f.dir, "spill-"), 1);
     spill_close(first);
     take_in_all(&f);
-    assert_int_equal(count_rows(&f), 2 * N_ROWS);
+    assert_int_equal(tally_scanned(f.dir.path), 2 * N_ROWS);
     assert_int_equal(tempdir_count(&f.dir, "spill-"), 0);
     teardown(&f);
 }
@@ -135,13 +118,13 @@ static void a_file_that_comes_back_is_known(void **state)
     take_in_all(&f);
     spill_close(leave(&f, 2));
     take_in_all(&f);
-    assert_int_equal(count_rows(&f), 2 * N_ROWS);
+    assert_int_equal(tally_scanned(f.dir.path), 2 * N_ROWS);
     copy(tempdir_file(&f.dir, "kept"), found.gl_pathv[0]);
     globfree(&found);
     rows_close(f.rows);
     assert_int_equal(rows_open(f.dir.path, NULL, &f.rows, NULL), 0);
     take_in_all(&f);
-    assert_int_equal(count_rows(&f), 2 * N_ROWS);
+    assert_int_equal(tally_scanned(f.dir.path), 2 * N_ROWS);
     assert_int_equal(tempdir_count(&f.dir, "spill-"), 0);
     teardown(&f);
 }
@@ -158,8 +141,8 @@ static void a_file_that_cannot_be_read_is_given_up(void **state)
     (void)snprintf(f.left.path, sizeof(f.left.path), "%s", found.gl_pathv[0]);
     assert_int_equal(truncate(found.gl_pathv[0], 100 * 1024), 0); /* now it is being read */
     take_in_all(&f);
-    assert_true(count_rows(&f) > 0 && count_rows(&f) < N_ROWS);
-    assert_int_equal(f.left.n_given_up, N_ROWS - count_rows(&f));
+    assert_true(tally_scanned(f.dir.path) > 0 && tally_scanned(f.dir.path) < N_ROWS);
+    assert_int_equal(f.left.n_given_up, N_ROWS - tally_scanned(f.dir.path));
     assert_int_equal(tempdir_count(&f.dir, "spill-"), 0);
     globfree(&found);
     teardown(&f);

@@ -12,6 +12,7 @@
 #include "sample.h"
 #include "store/day.h"
 #include "store/rows.h"
+#include "tally.h"
 #include "tempdir.h"
 
 enum { N_ROWS = 14000, N_QUESTIONS = 60 };
@@ -395,14 +396,6 @@ static void a_canceled_question_ends(void **state)
     teardown(&m);
 }
 
-static int count(void *ctx, uint64_t key, const struct record *r)
-{
-    (void)key;
-    (void)r;
-    ++*(size_t *)ctx;
-    return 0;
-}
-
 /* Opens, appends, commits, makes a segment, asks: with the n-th allocation failing. */
 static int attempt_all(void *ctx)
 {
@@ -422,9 +415,9 @@ static int attempt_all(void *ctx)
     if (r == 0)
         r = rows_reader_open(m->dir.path, &reader, &err);
     if (r == 0)
-        r = rows_ask(reader, &q, count, &n);
+        r = rows_ask(reader, &q, tally_row, &n);
     if (r == 0)
-        r = rows_find(reader, span_cstr(m->rows[0].r.request_id), count, &n);
+        r = rows_find(reader, span_cstr(m->rows[0].r.request_id), tally_row, &n);
     rows_close(writer);
     rows_reader_close(reader);
     return r;

@@ -21,6 +21,7 @@
 #include "store/bytes.h"
 #include "store/rows.h"
 #include "store/segment_private.h"
+#include "tally.h"
 #include "tempdir.h"
 
 enum { ROWS_A_DAY = 300, N_DAYS = 6 };
@@ -76,44 +77,6 @@ static int days_there(const struct fixture *f)
     return (int)n;
 }
 
-static int count(void *ctx, uint64_t key, const struct record *r)
-{
-    (void)key;
-    (void)r;
-    ++*(size_t *)ctx;
-    return 0;
-}
-
-static size_t count_rows(const struct fixture *f)
-{
-    struct rows_reader *reader = NULL;
-    size_t n = 0;
-    struct rows_question q = {.to = {INT64_MAX}, .limit = ROWS_LIMIT_MAX};
-    assert_int_equal(rows_reader_open(f->dir.path, &reader, NULL), 0);
-    assert_int_equal(rows_ask(reader, &q, count, &n), 0);
-    rows_reader_close(reader);
-    return n;
-}
-
-static int sum(void *ctx, size_t n_rows, const double *const *columns)
-{
-    (void)columns;
-    *(size_t *)ctx += n_rows;
-    return 0;
-}
-
-/* The same without the limit of a question. */
-static size_t count_scanned(const struct fixture *f)
-{
-    struct rows_reader *reader = NULL;
-    const struct record_field *fields[] = {sample_field("status")};
-    size_t n = 0;
-    assert_int_equal(rows_reader_open(f->dir.path, &reader, NULL), 0);
-    assert_int_equal(rows_scan(reader, (wall_t){0}, (wall_t){INT64_MAX}, fields, 1, sum, &n), 0);
-    rows_reader_close(reader);
-    return n;
-}
-
 /* --- days that go --- */
 
 static void days_go_when_they_are_old_enough(void **state)
@@ -130,7 +93,7 @@ static void days_go_when_they_are_old_enough(void **state)
     }
     rows_stats(f.rows, &stats);
     assert_int_equal(stats.n_days_expired, 2);
-    assert_int_equal(count_rows(&f), 4 * ROWS_A_DAY);
+    assert_int_equal(tally_asked(f.dir.path), 4 * ROWS_A_DAY);
     maintain(&f, (first_day + 5) * DAY_US + 3 * DAY_US - 1);
     assert_int_equal(days_there(&f), 2);
     teardown(&f);
@@ -146,7 +109,7 @@ static void the_oldest_go_when_the_disk_budget_is_used_up(void **state)
         add_day(&f, first_day + day);
     maintain(&f, (first_day + 2) * DAY_US + DAY_US / 2);
     assert_int_equal(days_there(&f), 1); /* the one that is being written stays */
-    assert_int_equal(count_rows(&f), ROWS_A_DAY);
+    assert_int_equal(tally_asked(f.dir.path), ROWS_A_DAY);
     rows_stats(f.rows, &stats);
     assert_int_equal(stats.n_days_over_budget, 2);
     assert_int_equal(rows_configure(f.rows, NULL), 0);
@@ -172,7 +135,7 @@ static void of_a_day_that_is_too_large_the_oldest_rows_go(void **state)
     maintain(&f, now.us);
     rows_stats(f.rows, &stats);
     assert_true(stats.n_rows_over_budget >= 4096);
-    size_t n = count_scanned(&f);
+    size_t n = tally_scanned(f.dir.path);
     assert_int_equal(n, 61 * ROWS_A_DAY - stats.n_rows_over_budget);
     assert_true(n > 4096); /* no more than needed */
     teardown(&f);
@@ -222,7 +185,7 @@ static void rows_of_impossible_days_are_kept(void **state)
         char id[8];
         size_t n = 0;
         snprintf(id, sizeof(id), "r%zu", i);
-        assert_int_equal(rows_find(reader, span_cstr(id), count, &n), 0);
+        assert_int_equal(rows_find(reader, span_cstr(id), tally_row, &n), 0);
         assert_int_equal(n, 1);
     }
     rows_reader_close(reader);
@@ -331,7 +294,7 @@ static void a_damaged_day_is_set_aside_and_begun_anew(void **state)
     rows_stats(f.rows, &stats);
     assert_int_equal(stats.n_days_set_aside, 1);
     assert_true(tempdir_count(&f.dir, "requests-2026-11-30.db.damaged-") >= 1);
-    assert_int_equal(count_rows(&f), ROWS_A_DAY);
+    assert_int_equal(tally_asked(f.dir.path), ROWS_A_DAY);
     assert_int_equal(days_there(&f), 1); /* what is aside is no day */
     teardown(&f);
 }
@@ -354,7 +317,7 @@ static void questions_go_on_without_what_is_damaged(void **state)
                                 " (SELECT id FROM fields WHERE name = 'total_ms')"),
                      0);
     db_close(d);
-    assert_int_equal(count_rows(&f), ROWS_A_DAY);
+    assert_int_equal(tally_asked(f.dir.path), ROWS_A_DAY);
     teardown(&f);
 }
 
@@ -445,7 +408,7 @@ static void check_foreign_rows(const struct fixture *f)
     assert_int_equal(unknown.n, 1);
     c = (struct rows_condition){sample_field("ttft_ms"), ROWS_KNOWN, {0}, 0};
     size_t n = 0;
-    assert_int_equal(rows_ask(reader, &q, count, &n), 0);
+    assert_int_equal(rows_ask(reader, &q, tally_row, &n), 0);
     assert_int_equal(n, 0);
     rows_reader_close(reader);
 }
@@ -491,12 +454,12 @@ static void columns_of_other_programs_are_read(void **state)
     assert_int_equal(
         db_exec(d, "UPDATE fields SET name = 'gone_since' WHERE name = 'completion_tokens'"), 0);
     db_close(d);
-    assert_int_equal(count_rows(&f), ROWS_A_DAY);
+    assert_int_equal(tally_asked(f.dir.path), ROWS_A_DAY);
     struct rows_condition c = {sample_field("completion_tokens"), ROWS_UNKNOWN, {0}, 0};
     struct rows_question q = {
         .to = {INT64_MAX}, .limit = ROWS_LIMIT_MAX, .conditions = &c, .n_conditions = 1};
     assert_int_equal(rows_reader_open(f.dir.path, &reader, NULL), 0);
-    assert_int_equal(rows_ask(reader, &q, count, &n), 0);
+    assert_int_equal(rows_ask(reader, &q, tally_row, &n), 0);
     assert_int_equal(n, ROWS_A_DAY);
     rows_reader_close(reader);
     teardown(&f);
