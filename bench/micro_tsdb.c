@@ -284,14 +284,16 @@ static double resident_bytes(void)
 static void report(struct bench *b)
 {
     struct tsdb_stats s;
+    struct tsdb_memory m;
     tsdb_stats(b->t, &s);
+    tsdb_memory(b->t, &m);
     printf("samples                  %10" PRIu64 " of %" PRIu64 " series\n", b->n_samples,
            s.n_series);
     printf("append and commit        %10.0f samples/s\n", (double)b->n_samples / b->append_s);
     printf("with upkeep              %10.0f samples/s\n",
            (double)b->n_samples / (b->append_s + b->maintain_s));
-    printf("heads, index             %10.2f and %.2f MiB\n", (double)s.head_bytes / 0x1p20,
-           (double)s.index_bytes / 0x1p20);
+    printf("heads, index             %10.2f and %.2f MiB\n", (double)m.head_bytes / 0x1p20,
+           (double)m.index_bytes / 0x1p20);
     printf("resident                 %10.1f MiB\n", resident_bytes() / 0x1p20);
     report_disk(b, "disk, as it runs");
     tsdb_close(b->t);

@@ -51,8 +51,7 @@ struct disk {
 int disk_init(struct disk *d, struct db *db) WARN_UNUSED;
 void disk_done(struct disk *d);
 
-/* Runs a statement with up to four numbers; a fifth argument may be a blob. 1: a row, whose column
- * disk_step's caller reads before disk_end. */
+/* Runs a statement with numbers, and a blob behind them. */
 int disk_run(struct disk *d, enum disk_statement which, const int64_t *numbers, int n) WARN_UNUSED;
 int disk_run_blob(struct disk *d, enum disk_statement which, const int64_t *numbers, int n,
                   struct span blob) WARN_UNUSED;

@@ -89,8 +89,3 @@ size_t head_bytes(const struct head *h)
         n += f->body.cap + sizeof(*f);
     return n;
 }
-
-size_t head_n_samples(const struct head *h)
-{
-    return h->chunk.n;
-}

@@ -52,6 +52,5 @@ void head_drop_first(struct head *h, struct full_queue *queue);
 /* The oldest sample in memory; false: there is none. */
 bool head_first(const struct head *h, int64_t *ret_t);
 size_t head_bytes(const struct head *h);
-size_t head_n_samples(const struct head *h);
 
 #endif

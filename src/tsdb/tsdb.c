@@ -68,6 +68,12 @@ static void time_set(_Atomic int64_t *at, int64_t t_ms)
     atomic_store_explicit(at, t_ms, memory_order_relaxed);
 }
 
+static void note_time(struct tsdb *t, int64_t t_ms)
+{
+    if (t_ms > t->counts.newest_ms)
+        t->counts.newest_ms = t_ms;
+}
+
 static int head_take(struct tsdb *t, struct series *s, int64_t t_ms, double v,
                      const struct fhist *hist)
 {
@@ -82,6 +88,7 @@ static int head_take(struct tsdb *t, struct series *s, int64_t t_ms, double v,
         if (time_get(&s->t_first) == INDEX_NEVER)
             time_set(&s->t_first, t_ms);
         time_set(&s->t_last, t_ms);
+        note_time(t, t_ms);
     }
     pthread_mutex_unlock(lock);
     return r;
@@ -212,6 +219,10 @@ static int load(struct tsdb *t)
 {
     int64_t floors[TSDB_TIERS];
     int r = disk_load_index(&t->disk, &t->index);
+    t->counts.newest_ms = INT64_MIN; /* of a file that could not be loaded */
+    for (uint32_t i = 0; r == 0 && i < t->index.n_ids; i++)
+        if (t->index.by_id[i])
+            note_time(t, time_get(&t->index.by_id[i]->t_last));
     if (r < 0 || (r = replay(t)) < 0 || (r = disk_floors(&t->disk, floors)) < 0)
         return r;
     for (int i = 0; i < TSDB_TIERS; i++)
@@ -300,7 +311,7 @@ int tsdb_open(const char *path, const struct tsdb_config *config, struct tsdb **
     index_init(&t->index);
     tsdb_configure(t, config);
     t->compact_slot = t->spoiled_slot = t->scanned_ms = INT64_MIN;
-    t->forgotten_ms = t->budget_ms = INT64_MIN;
+    t->forgotten_ms = t->budget_ms = t->counts.newest_ms = INT64_MIN;
     t->lock_fd = -1;
     bool was_damaged = false;
     size_t n = span_copy(span_cstr(path), t->path, sizeof(t->path));
@@ -370,21 +381,15 @@ void tsdb_stats(const struct tsdb *t, struct tsdb_stats *ret)
 {
     *ret = t->counts;
     ret->n_series = t->index.n_series;
-    ret->index_bytes = index_bytes(&t->index);
     ret->pending_bytes = t->journal.out.n;
     ret->n_damaged = t->n_damaged;
     ret->disk_bytes = db_size(t->path);
-    ret->oldest_ms = INT64_MAX;
-    ret->newest_ms = INT64_MIN;
-    for (uint32_t i = 0; i < t->index.n_ids; i++) {
-        const struct series *s = t->index.by_id[i];
-        if (!s || time_get(&s->t_last) == INDEX_NEVER)
-            continue;
-        ret->head_bytes += head_bytes(&s->head);
-        ret->n_samples_head += head_n_samples(&s->head);
-        if (time_get(&s->t_first) < ret->oldest_ms)
-            ret->oldest_ms = time_get(&s->t_first);
-        if (time_get(&s->t_last) > ret->newest_ms)
-            ret->newest_ms = time_get(&s->t_last);
-    }
+}
+
+void tsdb_memory(const struct tsdb *t, struct tsdb_memory *ret)
+{
+    *ret = (struct tsdb_memory){.index_bytes = index_bytes(&t->index)};
+    for (uint32_t i = 0; i < t->index.n_ids; i++)
+        if (t->index.by_id[i])
+            ret->head_bytes += head_bytes(&t->index.by_id[i]->head);
 }

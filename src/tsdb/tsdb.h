@@ -72,18 +72,25 @@ int tsdb_commit(struct tsdb *t) WARN_UNUSED;
 int tsdb_maintain(struct tsdb *t, int64_t now_ms) WARN_UNUSED;
 
 struct tsdb_stats {
-    uint64_t n_series, n_samples_head;
+    uint64_t n_series;
     uint64_t n_appended, n_out_of_order, n_lost, n_expired_chunks, n_budget_chunks;
     uint64_t n_refused_series; /* over max_series */
     uint64_t n_damaged;        /* chunks and journal rows that could not be read */
     uint64_t n_set_aside;      /* files that were damaged, since tsdb_open */
     uint64_t n_failed_commits;
     size_t pending_bytes; /* appended and not committed */
-    size_t head_bytes, index_bytes;
-    int64_t disk_bytes, oldest_ms, newest_ms;
-    int last_error; /* 0, or why the last commit failed */
+    int64_t disk_bytes;
+    int64_t newest_ms; /* the time of the newest sample; INT64_MIN: none */
+    int last_error;    /* 0, or why the last commit failed */
 };
+/* Costs the same however many series there are. */
 void tsdb_stats(const struct tsdb *t, struct tsdb_stats *ret);
+
+/* What is in memory, counted up over all series. */
+struct tsdb_memory {
+    size_t head_bytes, index_bytes;
+};
+void tsdb_memory(const struct tsdb *t, struct tsdb_memory *ret);
 
 /* Any thread. max_wait: none of its calls waits for the writer longer than a copy of one head. */
 int tsdb_reader_open(struct tsdb *t, struct reader **ret) WARN_UNUSED;

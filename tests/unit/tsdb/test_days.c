@@ -418,12 +418,39 @@ static void test_disk_budget(void **state)
     rig_done(&g);
 }
 
+/* The newest sample's time is known of what comes, of chunks on disk, and of the journal. */
+static void test_newest(void **state)
+{
+    (void)state;
+    struct rig g;
+    rig_init(&g);
+    rig_open(&g);
+    assert_int_equal(rig_stats(&g).newest_ms, INT64_MIN);
+    uint32_t a = rig_series(&g, "a", "a", TSDB_GAUGE);
+    uint32_t b = rig_series(&g, "b", "a", TSDB_GAUGE);
+    assert_int_equal(tsdb_append(g.t, a, time_of(20), 1), 0);
+    assert_int_equal(tsdb_append(g.t, b, time_of(10), 1), 0);
+    assert_int_equal(tsdb_append(g.t, b, time_of(9), 1), -EINVAL);
+    assert_true(rig_stats(&g).newest_ms == time_of(20));
+    assert_int_equal(tsdb_commit(g.t), 0);
+    rig_maintain(&g, time_of(2 * PER_DAY)); /* both are in chunks, and the journal is empty */
+    rig_close(&g);
+    rig_open(&g);
+    assert_true(rig_stats(&g).newest_ms == time_of(20));
+    assert_int_equal(tsdb_append(g.t, b, time_of(3 * PER_DAY), 1), 0);
+    rig_close(&g);
+    rig_open(&g);
+    assert_true(rig_stats(&g).newest_ms == time_of(3 * PER_DAY));
+    rig_done(&g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_hundred_days),
         cmocka_unit_test(test_late_samples),
         cmocka_unit_test(test_disk_budget),
+        cmocka_unit_test(test_newest),
     };
     db_init();
     faultvfs_install(); /* for its speed */
