@@ -3,18 +3,14 @@
  * Cost of the time series store: samples appended per second with their commits, bytes on disk
  * after compaction, memory, time to open, time to read.
  *
- *   micro_tsdb [SERIES [HOURS [INTERVAL_S [DIR]]]]     series made up here
- *   micro_tsdb --text FILE [DIR]                       a file of "NAME{LABELS} VALUE SECONDS"
- * lines, sorted by time
+ *   micro_tsdb [SERIES [HOURS [INTERVAL_S [DIR]]]]
  *
  * What is made up looks like a gateway's metrics: of ten series six are buckets of histograms, two
  * never move, one is a gauge and one is a sum of seconds.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -23,7 +19,7 @@
 #include "base/rng.h"
 #include "tsdb/tsdb.h"
 
-enum { LABELS_MAX = 32, READ_SERIES = 500 };
+enum { READ_SERIES = 500 };
 #define START_MS INT64_C(1728000000000)
 
 struct bench {
@@ -154,76 +150,6 @@ static void make_up(struct bench *b, int n_series, int n_steps, int64_t interval
     mem_free(values);
 }
 
-/* --- from text --- */
-
-/* name{a="b",...}; no escapes. Pairs are borrowed from line. */
-static size_t parse_series(struct span line, struct label *pairs)
-{
-    size_t n = 0;
-    struct span name = span_split(&line, '{');
-    pairs[n++] = (struct label){SPAN("__name__"), name};
-    while (line.n > 1 && n < LABELS_MAX) {
-        pairs[n].name = span_split(&line, '=');
-        line = span_from(line, 1);
-        pairs[n].value = span_split(&line, '"');
-        n++;
-        if (line.n > 0 && line.p[0] == ',')
-            line = span_from(line, 1);
-        if (line.n > 0 && line.p[0] == '}')
-            break;
-    }
-    return n;
-}
-
-static enum tsdb_kind kind_of(struct span name)
-{
-    static const char *const ends[] = {"_total", "_bucket", "_count", "_sum"};
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++)
-        if (span_ends_with(name, span_cstr(ends[i])))
-            return TSDB_COUNTER;
-    return TSDB_GAUGE;
-}
-
-static void read_line(struct bench *b, struct span line)
-{
-    struct label pairs[LABELS_MAX];
-    struct labels labels;
-    size_t at = span_find_char(line, '}');
-    size_t end = at < line.n ? at + 1 : span_find_char(line, ' ');
-    struct span series = span_of(line.p, end), rest = span_from(line, end + 1);
-    char value[64], when[64];
-    span_copy(span_split(&rest, ' '), value, sizeof(value));
-    span_copy(rest, when, sizeof(when));
-    int64_t t_ms = (int64_t)(strtod(when, NULL) * 1000 + 0.5);
-    uint32_t id;
-    if (t_ms != b->now_ms) {
-        double before = seconds();
-        must(tsdb_commit(b->t), "commit");
-        b->append_s += seconds() - before;
-        maintain(b, t_ms);
-        b->now_ms = t_ms;
-    }
-    size_t n = parse_series(series, pairs);
-    must(labels_normalise(pairs, n, &labels, NULL), "labels");
-    must(tsdb_series(b->t, labels, kind_of(labels_name(labels)), &id), "series");
-    must(tsdb_append(b->t, id, t_ms, strtod(value, NULL)), "append");
-    b->n_samples++;
-}
-
-static void read_text(struct bench *b, const char *name)
-{
-    char *line = NULL;
-    size_t cap = 0;
-    FILE *f = fopen(name, "r");
-    must(f ? 0 : -errno, name);
-    for (ssize_t n; (n = getline(&line, &cap, f)) > 0;)
-        if (line[0] != '#' && n > 2)
-            read_line(b, span_of(line, (size_t)n - 1));
-    must(tsdb_commit(b->t), "commit");
-    free(line);
-    fclose(f);
-}
-
 /* --- results --- */
 
 static void report_reading(struct bench *b)
@@ -312,17 +238,13 @@ static void report(struct bench *b)
 int main(int argc, char **argv)
 {
     struct bench b = {0};
-    bool is_text = argc > 2 && strcmp(argv[1], "--text") == 0;
-    int at = is_text ? 3 : 4;
-    const char *dir = argc > at ? argv[at] : "/tmp";
+    int n_series = argc > 1 ? atoi(argv[1]) : 10000;
+    int hours = argc > 2 ? atoi(argv[2]) : 24;
+    int interval_s = argc > 3 ? atoi(argv[3]) : 15;
+    const char *dir = argc > 4 ? argv[4] : "/tmp";
     snprintf(b.path, sizeof(b.path), "%s/micro_tsdb-%d.db", dir, (int)getpid());
     open_store(&b);
-    if (is_text)
-        read_text(&b, argv[2]);
-    else
-        make_up(&b, argc > 1 ? atoi(argv[1]) : 10000,
-                (argc > 2 ? atoi(argv[2]) : 24) * 3600 / (argc > 3 ? atoi(argv[3]) : 15),
-                (argc > 3 ? atoi(argv[3]) : 15) * 1000);
+    make_up(&b, n_series, hours * 3600 / interval_s, interval_s * 1000);
     report(&b);
     char name[600];
     static const char *const ends[] = {"", "-wal", "-shm", ".lock"};
