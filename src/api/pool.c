@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <time.h>
 
 #include "base/limits.h"
@@ -92,23 +91,18 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* Signals are the main thread's affair. */
 static int start_threads(struct pool *p)
 {
-    sigset_t all, before;
     pthread_attr_t attr;
     int r = 0;
     if (p->n_started == p->n_threads)
         return 0;
-    sigfillset(&all);
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (r == 0 && p->n_started < p->n_threads) {
-        r = -pthread_create(&p->threads[p->n_started], &attr, thread_main, p);
+        r = process_start_thread(&p->threads[p->n_started], &attr, thread_main, p);
         p->n_started += r == 0;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     pthread_attr_destroy(&attr);
     return p->n_started > 0 ? 0 : r;
 }

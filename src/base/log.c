@@ -12,7 +12,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -115,14 +114,8 @@ int log_start(struct err *reterr)
     if (r < 0)
         return err_set(reterr, r, "could not create the log queue: %s", err_str(r));
 
-    /* Signals are for the threads that wait for them, never for the writer. */
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     writer_done_fd = eventfd(0, EFD_CLOEXEC);
-    r = writer_done_fd < 0 ? -errno : -pthread_create(&writer_thread, NULL, writer_main, q);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    r = writer_done_fd < 0 ? -errno : process_start_thread(&writer_thread, NULL, writer_main, q);
     if (r < 0) {
         if (writer_done_fd >= 0)
             close(writer_done_fd);

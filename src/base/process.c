@@ -3,7 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -46,6 +46,17 @@ void process_sample(void)
     sample_descriptors();
     stat_set(STAT_MEMORY_BLOCKS, mem_live_blocks());
     stat_set(STAT_MEMORY_ALLOCATIONS, (int64_t)mem_count_total().n_allocs);
+}
+
+int process_start_thread(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *arg),
+                         void *arg)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int r = -pthread_create(ret, attr, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return r;
 }
 
 void process_name_thread(const char *name)

@@ -17,7 +17,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -419,18 +418,6 @@ static void *run(void *arg)
     return NULL;
 }
 
-/* Signals are the main thread's; a file size limit (SIGXFSZ) is then an error of write, too. */
-static int start_thread(struct jsonlog *log)
-{
-    sigset_t all;
-    sigset_t old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int r = -pthread_create(&log->thread, NULL, run, log);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return r;
-}
-
 /* What waits at the end was counted as lost. */
 static void free_records(struct jsonlog *log)
 {
@@ -481,7 +468,8 @@ static int init_parts(struct jsonlog *log, const struct jsonlog_config *config)
         if (log->fd < 0)
             return log->fd;
     }
-    return start_thread(log);
+    /* Without signals a file size limit (SIGXFSZ) is an error of write, too. */
+    return process_start_thread(&log->thread, NULL, run, log);
 }
 
 int jsonlog_new(const struct jsonlog_config *config, struct jsonlog **ret, struct err *reterr)

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
@@ -17,6 +16,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/process.h"
 #include "base/stat.h"
 #include "store/store_private.h"
 
@@ -226,18 +226,6 @@ static int init(struct store *s, const struct store_config *config)
     return r < 0 ? r : set_config(s, config);
 }
 
-/* Signals are the main thread's. */
-static int start_thread(struct store *s)
-{
-    sigset_t all;
-    sigset_t old;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    int r = -pthread_create(&s->thread, NULL, store_run, s);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    return r;
-}
-
 /* Of the path, or no memory; all else may come to pass while the program runs as well, and must not
  * keep it from serving when it is started again. */
 static bool is_mistake(int error)
@@ -261,7 +249,7 @@ int store_new(const struct store_config *config, struct store **ret, struct err 
         r = store_open_series(s, reterr);
     if (r < 0 && !is_mistake(r))
         r = 0; /* the thread tells it, and tries again */
-    if (r == 0 && (r = start_thread(s)) < 0)
+    if (r == 0 && (r = process_start_thread(&s->thread, NULL, store_run, s)) < 0)
         err_set(reterr, r, "could not start the store's thread: %s", err_str(r));
     if (r < 0) {
         free_store(s);

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -50,9 +51,28 @@ static void test_threads_have_names(void **state)
     assert_string_equal(name, "a-worker");
 }
 
+static void *take_mask(void *mask)
+{
+    assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, mask), 0);
+    return NULL;
+}
+
+static void test_threads_without_signals(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    sigset_t theirs, ours;
+    assert_int_equal(process_start_thread(&thread, NULL, take_mask, &theirs), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    (void)take_mask(&ours);
+    assert_true(sigismember(&theirs, SIGTERM) && sigismember(&theirs, SIGXFSZ));
+    assert_false(sigismember(&ours, SIGTERM));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows_what_is_used),
-                                       cmocka_unit_test(test_threads_have_names)};
+                                       cmocka_unit_test(test_threads_have_names),
+                                       cmocka_unit_test(test_threads_without_signals)};
     return cmocka_run_group_tests_name("base/process", tests, NULL, NULL);
 }
