@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/varint.h"
 #include "export/export.h"
 #include "metrics.pb-c.h"
 #include "metrics/expose.h"
@@ -22,7 +23,6 @@ enum {
     COARSE_SHIFT = 2,        /* schema 5 -> 3 */
     EMPTY_FILL_MAX = 2,      /* so many empty buckets are cheaper than another span */
     METRIC_TAG = 4 << 3 | 2, /* field 4, length-delimited */
-    VARINT_MAX = 10,
 };
 
 /* Parts of the message that is being built; sized for the largest histogram. */
@@ -57,12 +57,8 @@ static char *text(const char *s)
 
 static int append_varint(struct buf *out, uint64_t v)
 {
-    unsigned char bytes[VARINT_MAX];
-    size_t n = 0;
-    do {
-        bytes[n++] = (unsigned char)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-        v >>= 7;
-    } while (v > 0);
+    uint8_t bytes[VARINT_MAX_BYTES];
+    size_t n = (size_t)(varint_put(bytes, v) - bytes);
     return buf_append(out, span_of(bytes, n));
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * store/bytes.h - numbers in bytes on disk: varints, little-endian words, and a checksum.
+ * store/bytes.h - numbers in bytes on disk: varints (base/varint.h), little-endian words, and a
+ * checksum.
  *
  * Role:      what rows, columns and the spill file are written with. Reading never leaves the
  *            bytes: what is not there reads as 0 and sets is_short.
@@ -15,30 +16,14 @@
 #include <string.h>
 
 #include "base/span.h"
+#include "base/varint.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "words are stored as they are in memory");
 
-enum { BYTES_VARINT_MAX = 10 };
-
-static inline uint64_t bytes_zigzag(int64_t v)
-{
-    return ((uint64_t)v << 1) ^ (v < 0 ? UINT64_MAX : 0);
-}
-
-static inline int64_t bytes_unzigzag(uint64_t v)
-{
-    return (int64_t)((v >> 1) ^ (v & 1 ? UINT64_MAX : 0));
-}
-
-/* Writes v at `at`, which has room for BYTES_VARINT_MAX; returns where it ends. */
+/* Writes v at `at`, which has room for VARINT_MAX_BYTES; returns where it ends. */
 static inline char *bytes_put_varint(char *at, uint64_t v)
 {
-    while (v >= 0x80) {
-        *at++ = (char)(v | 0x80);
-        v >>= 7;
-    }
-    *at++ = (char)v;
-    return at;
+    return (char *)varint_put((uint8_t *)at, v);
 }
 
 static inline char *bytes_put_u64(char *at, uint64_t v)
@@ -72,13 +57,12 @@ static inline size_t bytes_left(const struct bytes *b)
 
 static inline uint64_t bytes_varint(struct bytes *b)
 {
-    uint64_t v = 0;
-    for (unsigned shift = 0; shift < 70 && b->at < b->end; shift += 7) {
-        unsigned char c = (unsigned char)*b->at++;
-        v |= shift < 64 ? (uint64_t)(c & 0x7f) << shift : 0;
-        if (c < 0x80)
-            return v;
-    }
+    uint64_t v;
+    struct varint_in in = varint_in(span_of(b->at, bytes_left(b)));
+    bool is_there = varint_get(&in, &v);
+    b->at = (const char *)in.p;
+    if (is_there)
+        return v;
     b->is_short = true;
     return 0;
 }

@@ -158,7 +158,7 @@ int column_open(struct column_reader *r, struct span body, int own, struct colum
     if (error < 0)
         return error;
     if (c.form == COLUMN_PACKED) {
-        c.min = bytes_unzigzag(bytes_varint(&b));
+        c.min = varint_unzigzag(bytes_varint(&b));
         take_packed(&b, &c, 64);
     } else if (c.form == COLUMN_DICTIONARY) {
         take_dictionary(r, &b, &c);

@@ -88,7 +88,7 @@ static int put_head(struct column_writer *w, const struct record_field *f, enum 
 
 static int put_varint(struct column_writer *w, uint64_t v)
 {
-    char text[BYTES_VARINT_MAX];
+    char text[VARINT_MAX_BYTES];
     return buf_append(&w->raw, span_of(text, (size_t)(bytes_put_varint(text, v) - text)));
 }
 
@@ -153,7 +153,7 @@ int column_write_numbers(struct column_writer *w, const struct record_field *f, 
     for (size_t i = 0; bitmap && i < n; i++)
         bitmap[i / 8] = (char)(bitmap[i / 8] | (v[i] != nothing) << i % 8);
     if (r == 0)
-        r = put_varint(w, bytes_zigzag(g.n_known > 0 ? g.min : 0));
+        r = put_varint(w, varint_zigzag(g.n_known > 0 ? g.min : 0));
     if (r == 0)
         r = put_varint(w, width);
     if (r == 0)

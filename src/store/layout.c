@@ -10,7 +10,7 @@ enum { VERSION = 1, NAME_MAX_BYTES = 64 };
 
 static int put_varint(struct buf *out, uint64_t v)
 {
-    char text[BYTES_VARINT_MAX];
+    char text[VARINT_MAX_BYTES];
     return buf_append(out, span_of(text, (size_t)(bytes_put_varint(text, v) - text)));
 }
 

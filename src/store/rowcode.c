@@ -40,9 +40,9 @@ static char *put_number(struct rowcode_writer *w, enum record_type type, int64_t
     if (type == RECORD_DOUBLE)
         return bytes_put_u64(at, (uint64_t)v);
     if (type != RECORD_WALL)
-        return bytes_put_varint(at, bytes_zigzag(v));
+        return bytes_put_varint(at, varint_zigzag(v));
     w->last_wall = v;
-    return bytes_put_varint(at, bytes_zigzag((int64_t)difference));
+    return bytes_put_varint(at, varint_zigzag((int64_t)difference));
 }
 
 int rowcode_put(struct rowcode_writer *w, const struct record *r, struct buf *block)
@@ -149,7 +149,7 @@ static int64_t take_number(struct row_reader *rd, enum record_type type)
 {
     if (type == RECORD_DOUBLE)
         return (int64_t)bytes_u64(&rd->bytes);
-    int64_t v = bytes_unzigzag(bytes_varint(&rd->bytes));
+    int64_t v = varint_unzigzag(bytes_varint(&rd->bytes));
     if (type != RECORD_WALL)
         return v;
     rd->last_wall = (int64_t)((uint64_t)rd->last_wall + (uint64_t)v);

@@ -16,7 +16,7 @@ enum { ZONE_BYTES = 2 * 8, CHECKSUM_BYTES = 8, FILTER_BITS_PER_ROW = 12, PROBES 
 
 int segment_put_zone(struct buf *zones, int64_t field, const struct column_zone *z)
 {
-    char text[BYTES_VARINT_MAX + ZONE_BYTES];
+    char text[VARINT_MAX_BYTES + ZONE_BYTES];
     char *at = bytes_put_varint(text, (uint64_t)field);
     memcpy(at, &z->min, sizeof(z->min));
     memcpy(at + sizeof(z->min), &z->max, sizeof(z->max));

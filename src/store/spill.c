@@ -144,10 +144,10 @@ static int parse_rows(struct span block, int64_t *ret_day, struct day_block *ret
 {
     struct bytes b = bytes_of(block);
     uint64_t kind = bytes_varint(&b);
-    *ret_day = bytes_unzigzag(bytes_varint(&b));
+    *ret_day = varint_unzigzag(bytes_varint(&b));
     ret->n_rows = (uint32_t)bytes_varint_to(&b, UINT32_MAX);
-    ret->from_us = bytes_unzigzag(bytes_varint(&b));
-    ret->to_us = bytes_unzigzag(bytes_varint(&b));
+    ret->from_us = varint_unzigzag(bytes_varint(&b));
+    ret->to_us = varint_unzigzag(bytes_varint(&b));
     ret->rows = span_of(b.at, bytes_left(&b));
     return b.is_short || kind != KIND_ROWS ? -EBADMSG : 0;
 }
@@ -325,12 +325,12 @@ static int put_layout(struct spill *s, struct span layout)
 
 int spill_put(struct spill *s, int64_t day, const struct day_block *block)
 {
-    char head[5 * BYTES_VARINT_MAX];
+    char head[5 * VARINT_MAX_BYTES];
     char *at = bytes_put_varint(head, KIND_ROWS);
-    at = bytes_put_varint(at, bytes_zigzag(day));
+    at = bytes_put_varint(at, varint_zigzag(day));
     at = bytes_put_varint(at, block->n_rows);
-    at = bytes_put_varint(at, bytes_zigzag(block->from_us));
-    at = bytes_put_varint(at, bytes_zigzag(block->to_us));
+    at = bytes_put_varint(at, varint_zigzag(block->from_us));
+    at = bytes_put_varint(at, varint_zigzag(block->to_us));
     struct span front = {head, (size_t)(at - head)};
     size_t n = 2 * HEAD_BYTES + 1 + block->layout.n + front.n + block->rows.n;
     if (n > s->cap - s->end)

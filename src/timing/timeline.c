@@ -9,37 +9,13 @@
  */
 #include "timing/timeline.h"
 
-enum { VARINT_BYTES_MAX = 10, ENTRY_BYTES_MAX = 3 * VARINT_BYTES_MAX };
+#include "base/varint.h"
+
+enum { ENTRY_BYTES_MAX = 3 * VARINT_MAX_BYTES };
 
 void timeline_init(struct timeline *t, char *room)
 {
     *t = (struct timeline){._room = room, .stride = 1};
-}
-
-static size_t put_varint(char *at, uint64_t v)
-{
-    size_t n = 0;
-    while (v >= 0x80) {
-        at[n++] = (char)(v | 0x80);
-        v >>= 7;
-    }
-    at[n++] = (char)v;
-    return n;
-}
-
-static bool take_varint(struct span *s, uint64_t *ret)
-{
-    uint64_t v = 0;
-    for (size_t i = 0; i < s->n && i < VARINT_BYTES_MAX; i++) {
-        unsigned char c = (unsigned char)s->p[i];
-        v |= (uint64_t)(c & 0x7f) << (7 * i);
-        if (c < 0x80) {
-            (void)span_take(s, i + 1);
-            *ret = v;
-            return true;
-        }
-    }
-    return false;
 }
 
 bool timeline_next(struct span *bytes, struct timeline_entry *ret)
@@ -47,9 +23,10 @@ bool timeline_next(struct span *bytes, struct timeline_entry *ret)
     uint64_t us;
     uint64_t n_events;
     uint64_t n_tokens;
-    if (!take_varint(bytes, &us) || !take_varint(bytes, &n_events) ||
-        !take_varint(bytes, &n_tokens))
+    struct varint_in in = varint_in(*bytes);
+    if (!varint_get(&in, &us) || !varint_get(&in, &n_events) || !varint_get(&in, &n_tokens))
         return false;
+    *bytes = span_of(in.p, (size_t)(in.end - in.p));
     ret->offset_us = (int64_t)((uint64_t)ret->offset_us + us);
     ret->n_events = n_events;
     ret->n_tokens = n_tokens;
@@ -59,11 +36,11 @@ bool timeline_next(struct span *bytes, struct timeline_entry *ret)
 /* Appends an entry to the room, in which it fits. */
 static void put_entry(struct timeline *t, const struct timeline_entry *e)
 {
-    char *at = t->_room + t->_n;
-    at += put_varint(at, (uint64_t)(e->offset_us - t->_written_us));
-    at += put_varint(at, e->n_events);
-    at += put_varint(at, e->n_tokens);
-    t->_n = (size_t)(at - t->_room);
+    uint8_t *at = (uint8_t *)t->_room + t->_n;
+    at = varint_put(at, (uint64_t)(e->offset_us - t->_written_us));
+    at = varint_put(at, e->n_events);
+    at = varint_put(at, e->n_tokens);
+    t->_n = (size_t)((char *)at - t->_room);
     t->_written_us = e->offset_us;
 }
 

@@ -10,7 +10,7 @@
 #ifndef TSDB_FRAME_H
 #define TSDB_FRAME_H
 
-#include "tsdb/varint.h"
+#include "tsdb/bytes.h"
 
 enum { FRAME_MAX_BYTES = 256 << 20 };
 

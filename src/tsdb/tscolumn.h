@@ -13,7 +13,7 @@
 
 #include <math.h>
 
-#include "tsdb/varint.h"
+#include "tsdb/bytes.h"
 
 /* What the next value is a difference to. Zeroed: the start of a column. */
 struct tscolumn {

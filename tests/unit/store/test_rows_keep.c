@@ -359,12 +359,12 @@ static size_t foreign_rows(char *to)
         char id[8];
         snprintf(id, sizeof(id), "r%d", i);
         *at++ = (char)(i == 0 ? 0x37 : 0x3f); /* a bit per field that is told */
-        at = bytes_put_varint(at, bytes_zigzag(i == 0 ? first_day * DAY_US : 1000));
+        at = bytes_put_varint(at, varint_zigzag(i == 0 ? first_day * DAY_US : 1000));
         at = bytes_put_span(bytes_put_varint(at, ROWCODE_SLOTS + 2), span_cstr(id));
-        at = bytes_put_varint(at, bytes_zigzag(77));
+        at = bytes_put_varint(at, varint_zigzag(77));
         if (i > 0)
-            at = bytes_put_varint(at, bytes_zigzag(i));
-        at = bytes_put_varint(at, bytes_zigzag(3)); /* both flags */
+            at = bytes_put_varint(at, varint_zigzag(i));
+        at = bytes_put_varint(at, varint_zigzag(3)); /* both flags */
         at = bytes_put_span(bytes_put_varint(at, ROWCODE_SLOTS + 4), SPAN("soon"));
     }
     return (size_t)(at - to);
