@@ -406,10 +406,9 @@ int gather_tick(struct gather *g, int64_t t_ms)
 void gather_end(struct gather *g, int64_t t_ms)
 {
     g->tick++;
-    g->t_ms = t_ms;
+    g->t_ms = t_ms > g->before_ms ? t_ms : g->before_ms + 1;
     end_missing(g);
-    if (t_ms > g->before_ms)
-        g->before_ms = t_ms;
+    g->before_ms = g->t_ms;
 }
 
 void gather_stats(const struct gather *g, struct gather_stats *ret)

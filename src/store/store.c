@@ -163,7 +163,6 @@ void store_close_parts(struct store *s)
     tsdb_close(series);
     s->rows = rows_close(s->rows);
     s->spill = spill_close(s->spill);
-    s->aside = spill_close(s->aside);
     aside_left_done(&s->left);
     if (s->lock_fd >= 0)
         close(s->lock_fd);
@@ -175,6 +174,7 @@ void store_close_parts(struct store *s)
 static void free_store(struct store *s)
 {
     store_close_parts(s);
+    s->aside = spill_close(s->aside);
     blocks_done(&s->inbox);
     blocks_done(&s->waiting);
     arena_done(&s->labels_arena);

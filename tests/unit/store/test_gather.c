@@ -259,6 +259,24 @@ static void at_the_end_everything_is_marked(void **state)
     teardown(&f);
 }
 
+/* A program may end in the millisecond of its last sample, or behind a clock that was set back. */
+static void the_end_comes_behind_the_last_sample(void **state)
+{
+    (void)state;
+    for (int back_ms = 0; back_ms <= 60 * 1000; back_ms += 60 * 1000) {
+        struct fixture f;
+        struct gather_stats stats;
+        setup(&f);
+        metrics_record_ttft(f.set, NS_PER_MS, "r");
+        tick(&f, T0);
+        gather_end(f.gather, T0 - back_ms);
+        assert_true(series_is_stale(value_of(&f, "llm_ttft_seconds_count", NULL, T0 + 1)));
+        gather_stats(f.gather, &stats);
+        assert_int_equal(stats.n_lost, 0);
+        teardown(&f);
+    }
+}
+
 /* What increase() is over all samples of a series: a smaller value than before counts whole. */
 static double increase_of(struct fixture *f, const char *name, const char *le)
 {
@@ -467,6 +485,7 @@ int main(void)
         cmocka_unit_test(own_labels_win),
         cmocka_unit_test(other_bounds_end_the_buckets_that_are_gone),
         cmocka_unit_test(at_the_end_everything_is_marked),
+        cmocka_unit_test(the_end_comes_behind_the_last_sample),
         cmocka_unit_test(what_came_before_the_first_tick_is_an_increase),
         cmocka_unit_test(zeros_lie_between_ticks),
         cmocka_unit_test(without_a_moment_between_ticks_there_is_no_zero),

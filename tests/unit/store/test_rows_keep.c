@@ -321,6 +321,74 @@ static void questions_go_on_without_what_is_damaged(void **state)
     teardown(&f);
 }
 
+/* Rows with a status of at least 1. */
+static size_t count_answered(const struct fixture *f)
+{
+    struct rows_reader *reader = NULL;
+    struct rows_condition condition = {
+        .field = sample_field("status"), .test = ROWS_GE, .number = 1};
+    struct rows_question q = {
+        .to = {INT64_MAX}, .conditions = &condition, .n_conditions = 1, .limit = ROWS_LIMIT_MAX};
+    size_t n = 0;
+    assert_int_equal(rows_reader_open(f->dir.path, &reader, NULL), 0);
+    assert_int_equal(rows_ask(reader, &q, tally_row, &n), 0);
+    rows_reader_close(reader);
+    return n;
+}
+
+/* Zones that say that every number is 0 in all rows; their checksum does not fit any more. */
+static void spoil_zones(struct db *d)
+{
+    enum { VALUES_BYTES = 2 * sizeof(double), CHECKSUM_BYTES = 8 };
+    sqlite3_stmt *get, *put;
+    char zones[8192];
+    size_t n_spoilt = 0;
+    assert_int_equal(db_prepare(d, "SELECT row, zones FROM segments", &get), 0);
+    assert_int_equal(db_prepare(d, "UPDATE segments SET zones = ? WHERE row = ?", &put), 0);
+    while (db_step(get) == 1) {
+        struct span all = db_column_span(get, 1);
+        assert_in_range(all.n, VALUES_BYTES + CHECKSUM_BYTES, sizeof(zones));
+        memcpy(zones, all.p, all.n);
+        struct bytes b = bytes_of(span_of(all.p, all.n - CHECKSUM_BYTES));
+        while (bytes_left(&b) > 0) {
+            bytes_varint(&b); /* the field */
+            struct span values = bytes_take(&b, VALUES_BYTES);
+            assert_int_equal(values.n, VALUES_BYTES);
+            memset(zones + (values.p - all.p), 0, VALUES_BYTES);
+        }
+        assert_int_equal(db_bind_blob(put, 1, span_of(zones, all.n)), 0);
+        assert_int_equal(sqlite3_bind_int64(put, 2, sqlite3_column_int64(get, 0)), SQLITE_OK);
+        assert_int_equal(db_step(put), 0);
+        db_reset(put);
+        n_spoilt++;
+    }
+    assert_true(n_spoilt > 0);
+    sqlite3_finalize(get);
+    sqlite3_finalize(put);
+}
+
+/* What may be passed over is told by zones; those that are damaged hide nothing. */
+static void damaged_zones_hide_no_row(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct db *d = NULL;
+    setup(&f, NULL);
+    add_day(&f, first_day);
+    add_day(&f, first_day + 1);
+    maintain(&f, (first_day + 1) * DAY_US + DAY_US / 2);
+    rows_close(f.rows);
+    f.rows = NULL;
+    size_t n_answered = count_answered(&f);
+    assert_true(n_answered > ROWS_A_DAY);
+    const char *path = tempdir_file(&f.dir, "requests-2026-11-30.db");
+    assert_int_equal(db_open(path, &day_schema, DB_WRITE, &d, NULL), 0);
+    spoil_zones(d);
+    db_close(d);
+    assert_int_equal(count_answered(&f), n_answered);
+    teardown(&f);
+}
+
 /* --- other programs --- */
 
 static char *put_text(char *at, const char *text)
@@ -477,6 +545,7 @@ int main(void)
         cmocka_unit_test(a_day_that_cannot_be_archived_stays_unless_the_disk_is_full),
         cmocka_unit_test(a_damaged_day_is_set_aside_and_begun_anew),
         cmocka_unit_test(questions_go_on_without_what_is_damaged),
+        cmocka_unit_test(damaged_zones_hide_no_row),
         cmocka_unit_test(rows_of_other_programs_are_read),
         cmocka_unit_test(columns_of_other_programs_are_read),
     };

@@ -200,6 +200,8 @@ static void rows_of_who_waits_in_vain_are_taken_in(void **state)
     /* Aside within a second: a kill would not lose it. */
     WAIT_FOR(status_of(&second).n_spilled == 100 && status_of(&third).n_spilled == 100);
     assert_int_equal(tempdir_count(&f.dir, "spill-"), 2);
+    usleep(1300 * 1000); /* a try to get the directory later they are still their own */
+    assert_int_equal(tally_scanned(f.dir.path), 100);
     push(&second, 300);
     second.store = store_free(second.store);
     WAIT_FOR(tally_scanned(f.dir.path) == 201);
@@ -253,6 +255,53 @@ static void series_are_gathered_and_read(void **state)
     assert_true(status_of(&f).series.n_series >= status_of(&f).n_own_series);
     struct store_config slower = {.gather_ms = 3600000};
     assert_int_equal(store_configure(f.store, &slower), 0);
+    teardown(&f);
+}
+
+/* How many of the series of a closed store end with a stale marker, and how many do not. */
+static void count_ends(const struct fixture *f, size_t *ret_ended, size_t *ret_open)
+{
+    struct tsdb_config config = {0};
+    struct series_select all = {.from_ms = 0, .to_ms = INT64_MAX / 2};
+    struct series_ref *refs = NULL;
+    struct reader *reader = NULL;
+    struct tsdb *t = NULL;
+    struct samples samples;
+    struct arena a;
+    struct err err = {0};
+    size_t n = 0;
+    *ret_ended = *ret_open = 0;
+    arena_init(&a, NULL);
+    samples_init(&samples, NULL);
+    assert_int_equal(tsdb_open(tempdir_file(&f->dir, "series.db"), &config, &t, NULL, &err), 0);
+    assert_int_equal(tsdb_reader_open(t, &reader), 0);
+    assert_int_equal(reader->ops->select(reader, &all, &a, &refs, &n), 0);
+    for (size_t i = 0; i < n; i++) {
+        samples_clear(&samples);
+        assert_int_equal(
+            reader->ops->samples(reader, refs[i].id, 0, all.to_ms, SERIES_LAST, &samples), 0);
+        bool is_ended = samples.n > 0 && series_is_stale(samples.v[samples.n - 1]);
+        ++*(is_ended ? ret_ended : ret_open);
+    }
+    tsdb_reader_close(reader);
+    tsdb_close(t);
+    samples_done(&samples);
+    arena_done(&a);
+}
+
+static void series_end_with_the_program(void **state)
+{
+    (void)state;
+    struct fixture f;
+    size_t n_ended, n_open;
+    setup(&f);
+    assert_int_equal(metrics_new(NULL, &f.metrics), 0);
+    open_store(&f, &(struct store_config){.metrics = f.metrics, .gather_ms = 20});
+    WAIT_FOR(status_of(&f).n_own_samples > 200);
+    f.store = store_free(f.store);
+    count_ends(&f, &n_ended, &n_open);
+    assert_true(n_ended > 20);
+    assert_int_equal(n_open, 0);
     teardown(&f);
 }
 
@@ -466,6 +515,7 @@ int main(void)
         cmocka_unit_test(rows_of_who_waits_in_vain_are_taken_in),
         cmocka_unit_test(what_finds_no_place_is_counted),
         cmocka_unit_test(series_are_gathered_and_read),
+        cmocka_unit_test(series_end_with_the_program),
         cmocka_unit_test(a_disk_that_refuses_at_the_start_is_waited_for),
         cmocka_unit_test(a_directory_that_refuses_at_the_start_is_waited_for),
         cmocka_unit_test(a_spill_file_that_cannot_be_made_is_tried_again),
