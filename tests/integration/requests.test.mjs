@@ -238,7 +238,8 @@ test(`kill -9, ${ROUNDS} times: what ended a second before is there`, async (t) 
     await begin(t, gateway);
     const started = Date.now() / 1000;
     const running = load(gateway);
-    await delay(PROMISE_MS + 50 + Math.random() * 600);
+    await waitFor('the first answers', () => running.done.length > 0);
+    await delay(PROMISE_MS + 50 + Math.random() * 600); // a moment like any other
     const killed = performance.now();
     gateway.process.signal('SIGKILL');
     await gateway.process.exited;
