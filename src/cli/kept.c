@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/num.h"
 #include "cli/flag.h"
 #include "cli/kept_show.h"
 #include "cli/talk.h"
@@ -162,12 +161,6 @@ static int options_parse(int argc, char **argv, struct kept_options *o, struct e
 
 /* --- asking --- */
 
-static int add_seconds(struct buf *form, struct span name, double s)
-{
-    char text[NUM_PLAIN_BYTES];
-    return isnan(s) ? 0 : talk_add(form, name, span_of(text, num_format_plain(s, text)));
-}
-
 static int form_write(const struct kept_options *o, int64_t limit, struct span after,
                       struct buf *form)
 {
@@ -175,9 +168,9 @@ static int form_write(const struct kept_options *o, int64_t limit, struct span a
     int n = snprintf(text, sizeof(text), "%lld", (long long)limit);
     int r = talk_add(form, SPAN("limit"), span_of(text, (size_t)n));
     if (r == 0)
-        r = add_seconds(form, SPAN("from"), o->from_s);
+        r = talk_add_seconds(form, SPAN("from"), o->from_s);
     if (r == 0)
-        r = add_seconds(form, SPAN("to"), o->to_s);
+        r = talk_add_seconds(form, SPAN("to"), o->to_s);
     if (r == 0 && o->order.n > 0)
         r = talk_add(form, SPAN("order"), o->order);
     if (r == 0 && after.n > 0)
@@ -194,19 +187,15 @@ static int form_write(const struct kept_options *o, int64_t limit, struct span a
 static int ask(const struct kept_options *o, const char *path, struct span form, struct arena *a,
                struct buf *body, struct kept_page *page, struct err *reterr)
 {
-    const struct talk_question q = {path, "application/json", form};
+    const struct talk_question q = {path, "application/json", "--url", form};
     int status = 0;
     int r = talk_post(&o->at, &q, &status, body, reterr);
-    if (r < 0) {
-        err_hint(reterr, "--url takes the address of the gateway's admin listener, which is "
-                         "admin.listen in its configuration");
+    if (r < 0)
         return r;
-    }
     r = o->id.p ? kept_single_read(buf_span(body), a, page)
                 : kept_page_read(buf_span(body), a, page);
     if (r < 0)
-        return err_set(reterr, r, "%s answered with status %d and no requests: %s", o->at.host,
-                       status, r == -EPROTO ? "is it an admin listener?" : err_str(r));
+        return talk_misread(&o->at, status, "requests", r, reterr);
     if (page->error.p)
         return err_set(reterr, status == 400 ? -EINVAL : -EPROTO, "%.*s", SPAN_ARG(page->error));
     return 0;

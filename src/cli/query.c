@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/num.h"
 #include "cli/flag.h"
 #include "cli/plot.h"
 #include "cli/query_show.h"
@@ -165,26 +164,19 @@ static int options_parse(int argc, char **argv, struct query_options *o, struct 
 
 /* --- asking --- */
 
-static int add_seconds(struct buf *form, const char *name, double s)
-{
-    char text[NUM_PLAIN_BYTES];
-    return talk_add(form, span_cstr(name),
-                    span_of(text, num_format_plain(round(s * 1000) / 1000, text)));
-}
-
 static int form_write(const struct query_options *o, struct buf *form)
 {
     int r = talk_add(form, SPAN("query"), o->expr);
     if (r == 0 && o->is_closed)
         r = talk_add(form, SPAN("range_semantics"), SPAN("2"));
     if (r == 0 && o->is_range)
-        r = add_seconds(form, "start", o->start_s);
+        r = talk_add_seconds(form, SPAN("start"), o->start_s);
     if (r == 0 && o->is_range)
-        r = add_seconds(form, "end", o->end_s);
+        r = talk_add_seconds(form, SPAN("end"), o->end_s);
     if (r == 0 && o->is_range)
-        r = add_seconds(form, "step", o->step_s);
-    if (r == 0 && !o->is_range && !isnan(o->at_s))
-        r = add_seconds(form, "time", o->at_s);
+        r = talk_add_seconds(form, SPAN("step"), o->step_s);
+    if (r == 0 && !o->is_range)
+        r = talk_add_seconds(form, SPAN("time"), o->at_s);
     return r;
 }
 
@@ -216,31 +208,21 @@ static int show(const struct query_options *o, const struct query_data *d, struc
     }
 }
 
-static int complain(const struct err *e)
-{
-    (void)fprintf(stderr, "inferometer query: %s\n", e->text);
-    if (e->hint[0])
-        (void)fprintf(stderr, "hint: %s\n", e->hint);
-    return 1;
-}
-
-/* The exit status. */
-static int answer_take(const struct query_options *o, struct span answer, int status)
+static int answer_take(const struct query_options *o, struct span answer, int status,
+                       struct err *reterr)
 {
     struct arena a;
     struct query_data d;
     struct buf out;
-    struct err err = {0};
     arena_init(&a, NULL);
     buf_init(&out, 2 * TALK_ANSWER_MAX);
     int r = query_data_read(answer, &a, &d);
     if (r < 0)
-        (void)err_set(&err, r, "%s answered with status %d and no result: %s", o->at.host, status,
-                      r == -EPROTO ? "is it an admin listener?" : err_str(r));
+        (void)talk_misread(&o->at, status, "result", r, reterr);
     else if (d.error.p)
-        r = err_set(&err, -EPROTO, "%.*s", SPAN_ARG(d.error));
+        r = err_set(reterr, -EPROTO, "%.*s", SPAN_ARG(d.error));
     else if ((r = show(o, &d, answer, &out)) < 0)
-        (void)err_set(&err, r, "the answer cannot be shown: %s", err_str(r));
+        (void)err_set(reterr, r, "the answer cannot be shown: %s", err_str(r));
     if (r == 0) {
         (void)fwrite(buf_span(&out).p, 1, buf_len(&out), stdout);
         for (size_t i = 0; i < d.n_notes; i++)
@@ -248,30 +230,27 @@ static int answer_take(const struct query_options *o, struct span answer, int st
     }
     buf_done(&out);
     arena_done(&a);
-    return r < 0 ? complain(&err) : 0;
+    return r;
 }
 
-static int ask(const struct query_options *o)
+static int ask(const struct query_options *o, struct err *reterr)
 {
     struct buf form, answer;
-    struct err err = {0};
     int status = 0;
     buf_init(&form, MIB);
     buf_init(&answer, TALK_ANSWER_MAX);
     int r = form_write(o, &form);
     const struct talk_question q = {o->is_range ? "/api/v1/query_range" : "/api/v1/query",
-                                    "application/json", buf_span(&form)};
+                                    "application/json", "--url", buf_span(&form)};
     if (r < 0)
-        (void)err_set(&err, r, "the query cannot be sent: %s", err_str(r));
+        (void)err_set(reterr, r, "the query cannot be sent: %s", err_str(r));
     else
-        r = talk_post(&o->at, &q, &status, &answer, &err);
-    if (r < 0)
-        err_hint(&err, "--url takes the address of the gateway's admin listener, which is "
-                       "admin.listen in its configuration");
-    int exit_status = r < 0 ? complain(&err) : answer_take(o, buf_span(&answer), status);
+        r = talk_post(&o->at, &q, &status, &answer, reterr);
+    if (r == 0)
+        r = answer_take(o, buf_span(&answer), status, reterr);
     buf_done(&form);
     buf_done(&answer);
-    return exit_status;
+    return r;
 }
 
 /* What is wrong is told before anybody is asked, with its place. */
@@ -304,5 +283,8 @@ int query_main(int argc, char **argv)
         return 0;
     }
     r = check(&o);
-    return r ? r : ask(&o);
+    if (r != 0 || ask(&o, &err) == 0)
+        return r;
+    (void)flag_complain("query", &err);
+    return 1;
 }

@@ -11,7 +11,7 @@
 
 static int reload(const struct addr *at)
 {
-    static const struct talk_question question = {"/-/reload", "text/plain", {"", 0}};
+    static const struct talk_question question = {"/-/reload", "text/plain", "--admin", {"", 0}};
     struct talk_place place = {.prefix = ""};
     struct buf answer;
     struct err err = {0};
@@ -22,11 +22,7 @@ static int reload(const struct addr *at)
     if (talk_post(&place, &question, &status, &answer, &err) == 0)
         (void)fwrite(buf_span(&answer).p, 1, buf_len(&answer), status == 200 ? stdout : stderr);
     else
-        (void)fprintf(stderr,
-                      "inferometer reload: %s\n"
-                      "hint: --admin takes the address of the gateway's admin listener, which is "
-                      "admin.listen in its configuration\n",
-                      err.text);
+        (void)flag_complain("reload", &err);
     buf_done(&answer);
     return status == 200 ? 0 : 1;
 }

@@ -5,12 +5,14 @@
 #include "cli/talk.h"
 
 #include <errno.h>
+#include <math.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/num.h"
 #include "io/addr.h"
 #include "wire/message.h"
 
@@ -178,7 +180,21 @@ int talk_post(const struct talk_place *at, const struct talk_question *q, int *r
     if (r == 0)
         r = exchange(at, buf_span(&request), ret_status, body);
     buf_done(&request);
-    return r < 0 ? err_set(reterr, r, "no answer from %s: %s", at->host, err_str(r)) : 0;
+    if (r == 0)
+        return 0;
+    (void)err_set(reterr, r, "no answer from %s: %s", at->host, err_str(r));
+    err_hint(reterr,
+             "%s takes the address of the gateway's admin listener, which is admin.listen in its "
+             "configuration",
+             q->flag);
+    return r;
+}
+
+int talk_misread(const struct talk_place *at, int status, const char *wanted, int r,
+                 struct err *reterr)
+{
+    return err_set(reterr, r, "%s answered with status %d and no %s: %s", at->host, status, wanted,
+                   r == -EPROTO ? "is it an admin listener?" : err_str(r));
 }
 
 int talk_encode(struct span s, struct buf *out)
@@ -201,4 +217,10 @@ int talk_add(struct buf *form, struct span name, struct span value)
     if (r == 0)
         r = buf_append(form, SPAN("="));
     return r ? r : talk_encode(value, form);
+}
+
+int talk_add_seconds(struct buf *form, struct span name, double s)
+{
+    char text[NUM_PLAIN_BYTES];
+    return isnan(s) ? 0 : talk_add(form, name, span_of(text, num_format_plain(s, text)));
 }

@@ -24,19 +24,26 @@ struct talk_place {
 int talk_place_parse(struct span text, struct talk_place *ret, struct err *reterr) WARN_UNUSED;
 
 /*
- * POSTs a form to path. accept: the type of the answer that is wanted. *ret_status is that of the
- * answer, whose body is appended to body; *reterr says who did not answer, the hint is the
- * caller's.
+ * POSTs a form to path. accept: the type of the answer that is wanted; flag: the one that says
+ * where, for the hint. *ret_status is that of the answer, whose body is appended to body; *reterr
+ * says who did not answer.
  */
 struct talk_question {
-    const char *path, *accept;
+    const char *path, *accept, *flag;
     struct span form;
 };
 int talk_post(const struct talk_place *at, const struct talk_question *q, int *ret_status,
               struct buf *body, struct err *reterr) WARN_UNUSED;
 
+/* r, of who read the answer: it is none of those that are wanted ("result"). Returns r. */
+int talk_misread(const struct talk_place *at, int status, const char *wanted, int r,
+                 struct err *reterr);
+
 /* name=value, encoded, behind what is in the form already. */
 int talk_add(struct buf *form, struct span name, struct span value) WARN_UNUSED;
+
+/* Likewise; nothing for NaN, which is a time that was not said. */
+int talk_add_seconds(struct buf *form, struct span name, double s) WARN_UNUSED;
 
 /* %XX for what is neither a letter nor a digit. */
 int talk_encode(struct span s, struct buf *out) WARN_UNUSED;
