@@ -2,36 +2,23 @@
 /*
  * The admin listener over loopback: every route, what it refuses, and that its answers are whole.
  */
-#include "api/api.h"
-
 #include <arpa/inet.h>
-#include <errno.h>
 #include <netinet/in.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/limits.h"
 #include "base/mem.h"
 #include "fakeclock.h"
-#include "harness.h"
-#include "io/listener.h"
 #include "peer.h"
+#include "rig.h"
 
 enum { RECENT_ROWS = 64 };
 
 struct rig {
-    struct loop *loop;
-    struct metrics *metrics;
-    struct recent *recent;
-    struct api *api;
-    struct addr at;
-    int fd;
+    struct admin admin;
     bool is_ready;
     uint64_t n_reloads; /* asked for */
     bool is_stopping;
-    char answer[64 * 1024];
 };
 
 static bool is_ready(void *arg, const char **ret_why)
@@ -77,7 +64,6 @@ static uint64_t reload(void *arg)
 static int setup(void **state)
 {
     static struct rig r;
-    struct err err;
     struct api_sources sources = {.is_ready = is_ready,
                                   .inflight = inflight,
                                   .reload = reload,
@@ -85,16 +71,7 @@ static int setup(void **state)
                                   .upstreams = upstreams,
                                   .arg = &r};
     memset(&r, 0, sizeof(r));
-    assert_int_equal(addr_parse(SPAN("127.0.0.1:0"), &r.at, &err), 0);
-    assert_int_equal(loop_new(&r.loop), 0);
-    assert_int_equal(metrics_new(NULL, &r.metrics), 0);
-    assert_int_equal(recent_new(RECENT_ROWS, &r.recent), 0);
-    sources.metrics = r.metrics;
-    sources.recent = r.recent;
-    assert_int_equal(api_new(r.loop, &sources, &r.api), 0);
-    r.fd = listener_open(&r.at, 16, &r.at);
-    assert_true(r.fd >= 0);
-    assert_int_equal(api_listen(r.api, r.fd), 0);
+    admin_start(&r.admin, &sources, RECENT_ROWS);
     *state = &r;
     return 0;
 }
@@ -102,38 +79,13 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct rig *r = *state;
-    api_free(r->api);
-    close(r->fd);
-    recent_free(r->recent);
-    metrics_free(r->metrics);
-    loop_free(r->loop);
+    admin_stop(&r->admin);
     return 0;
 }
 
-/* Sends one request that asks to close, and reads until the server does. */
 static struct span ask(struct rig *r, const char *method, const char *target, const char *fields)
 {
-    char request[512];
-    size_t n = 0;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&r->at.ss, r->at.len), 0);
-    int len = snprintf(request, sizeof(request),
-                       "%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n", method, target,
-                       fields);
-    assert_int_equal(send(fd, request, (size_t)len, 0), len);
-    for (int turns = 0; turns < 2000; turns++) {
-        loop_turn(r->loop, NS_PER_MS);
-        ssize_t got = recv(fd, r->answer + n, sizeof(r->answer) - 1 - n, MSG_DONTWAIT);
-        if (got == 0)
-            break;
-        if (got > 0)
-            n += (size_t)got;
-    }
-    close(fd);
-    loop_turn(r->loop, 0);
-    r->answer[n] = '\0';
-    return span_of(r->answer, n);
+    return admin_ask(&r->admin, method, target, fields);
 }
 
 static bool has(struct span text, const char *needle)
@@ -179,8 +131,8 @@ static void test_routes(void **state)
         {"HEAD", "/-/reload", "", "405", ""},
     };
     struct rig *r = *state;
-    recent_push(r->recent, SPAN("{\"a\":1}"));
-    recent_push(r->recent, SPAN("{\"a\":2}"));
+    recent_push(r->admin.recent, SPAN("{\"a\":1}"));
+    recent_push(r->admin.recent, SPAN("{\"a\":2}"));
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         char status[32];
         struct span answer = ask(r, rows[i].method, rows[i].target, rows[i].fields);
@@ -232,7 +184,7 @@ static void test_gzip(void **state)
 
 static void connect_small(struct rig *r, struct peer *p)
 {
-    const struct sockaddr_in *at = (const struct sockaddr_in *)(const void *)&r->at.ss;
+    const struct sockaddr_in *at = (const struct sockaddr_in *)(const void *)&r->admin.at.ss;
 
     peer_connect_small(p, ntohs(at->sin_port));
 }
@@ -244,16 +196,15 @@ static void fill_recent(struct rig *r)
 
     memset(row, '1', sizeof(row));
     for (int i = 0; i < RECENT_ROWS; i++)
-        recent_push(r->recent, span_of(row, sizeof(row)));
-    peer_buffers(r->fd, 8192, 0);
+        recent_push(r->admin.recent, span_of(row, sizeof(row)));
+    peer_buffers(r->admin.fd, 8192, 0);
 }
 
 static const char ask_recent[] = "GET /api/v1/requests/recent?limit=64 HTTP/1.1\r\nHost: a\r\n\r\n";
 
 static void turns(struct rig *r)
 {
-    for (int i = 0; i < 20; i++)
-        loop_turn(r->loop, NS_PER_MS);
+    admin_turn(&r->admin, 20);
 }
 
 /* Blocks in use once the listener has what it keeps from the first request on. */
@@ -279,13 +230,13 @@ static void test_a_waiting_answer_is_held_once(void **state)
     turns(r);
     assert_int_equal(mem_live_blocks() - n_before, 3);
     peer_buffers(p.fd, 0, 1 << 20);
-    PUMP(r->loop, peer_read(&p), p.n > (size_t)RECENT_ROWS * RECENT_LINE_MAX);
+    PUMP(r->admin.loop, peer_read(&p), p.n > (size_t)RECENT_ROWS * RECENT_LINE_MAX);
     assert_true(span_starts_with(peer_got(&p), SPAN("HTTP/1.1 200 ")));
     turns(r);
     assert_int_equal(mem_live_blocks() - n_before, 1);
     peer_forget(&p);
     peer_send(&p, "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"); /* the connection goes on */
-    PUMP(r->loop, peer_read(&p), peer_has(&p, "\"ok\""));
+    PUMP(r->admin.loop, peer_read(&p), peer_has(&p, "\"ok\""));
     peer_done(&p);
 }
 
@@ -293,7 +244,7 @@ static void pass_seconds(struct rig *r, int n)
 {
     for (int i = 0; i < n; i++) {
         fakeclock_advance(NS_PER_S);
-        TURNS(r->loop, (void)0, 2);
+        TURNS(r->admin.loop, (void)0, 2);
     }
 }
 
@@ -314,7 +265,7 @@ static void test_a_reader_that_takes_nothing_is_let_go(void **state)
     pass_seconds(r, 12); /* in the first ten the kernel may have taken some */
     fakeclock_remove();
     assert_int_equal(mem_live_blocks(), n_before);
-    PUMP(r->loop, peer_read(&p), peer_is_gone(&p));
+    PUMP(r->admin.loop, peer_read(&p), peer_is_gone(&p));
     assert_true(p.n < (size_t)RECENT_ROWS * RECENT_LINE_MAX);
     peer_done(&p);
 }
@@ -329,7 +280,7 @@ static void test_connections_are_bounded(void **state)
 
     for (int i = 0; i < N; i++) {
         connect_small(r, &peers[i]);
-        TURNS(r->loop, (void)0, 2);
+        TURNS(r->admin.loop, (void)0, 2);
     }
     for (int i = 0; i < N; i++) {
         peer_read(&peers[i]);
@@ -338,10 +289,10 @@ static void test_connections_are_bounded(void **state)
     assert_int_equal(n_gone, N - N_SERVED);
     /* Those that asked for nothing made room for those that came after them. */
     peer_send(&peers[N - 1], "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n");
-    PUMP(r->loop, peer_read(&peers[N - 1]), peer_has(&peers[N - 1], "\"ok\""));
+    PUMP(r->admin.loop, peer_read(&peers[N - 1]), peer_has(&peers[N - 1], "\"ok\""));
     for (int i = 0; i < N; i++)
         peer_done(&peers[i]);
-    TURNS(r->loop, (void)0, 3);
+    TURNS(r->admin.loop, (void)0, 3);
 }
 
 /* --- reloads --- */
@@ -352,7 +303,7 @@ static void test_connections_are_bounded(void **state)
 
 static void ask_reload(struct rig *r, struct peer *p, const char *request)
 {
-    const struct sockaddr_in *at = (const struct sockaddr_in *)(const void *)&r->at.ss;
+    const struct sockaddr_in *at = (const struct sockaddr_in *)(const void *)&r->admin.at.ss;
 
     peer_connect(p, ntohs(at->sin_port));
     peer_send(p, request);
@@ -375,14 +326,14 @@ static void test_reloads_are_answered_later(void **state)
     for (int i = 0; i < 3; i++)
         assert_int_equal(p[i].n, 0);
     assert_true(has(ask(r, "GET", "/healthz", ""), "ok"));
-    api_reloaded(r->api, &first);
-    PUMP(r->loop, (peer_read(&p[0]), peer_read(&p[1])), p[0].is_eof && p[1].is_eof);
+    api_reloaded(r->admin.api, &first);
+    PUMP(r->admin.loop, (peer_read(&p[0]), peer_read(&p[1])), p[0].is_eof && p[1].is_eof);
     assert_true(peer_has(&p[0], "HTTP/1.1 200 ") && peer_has(&p[0], "\r\n\r\n{\"a\":1}\n"));
     assert_true(peer_has(&p[1], "text/plain") && peer_has(&p[1], "\r\n\r\ntext 1\n"));
     peer_read(&p[2]);
     assert_int_equal(p[2].n, 0);
-    api_reloaded(r->api, &second);
-    PUMP(r->loop, peer_read(&p[2]), p[2].is_eof);
+    api_reloaded(r->admin.api, &second);
+    PUMP(r->admin.loop, peer_read(&p[2]), p[2].is_eof);
     assert_true(peer_has(&p[2], "HTTP/1.1 400 ") && peer_has(&p[2], "{\"a\":2}"));
     for (int i = 0; i < 3; i++)
         peer_done(&p[i]);
@@ -401,7 +352,7 @@ static void test_reloads_that_nobody_waits_for(void **state)
     peer_done(&p);
     turns(r);
     assert_int_equal(mem_live_blocks(), n_before);
-    api_reloaded(r->api, &answer);
+    api_reloaded(r->admin.api, &answer);
     ask_reload(r, &p, RELOAD);
     peer_done(&p);
     r->is_stopping = true;

@@ -3,37 +3,23 @@
  * Prometheus' HTTP API over loopback: what each call answers, byte for byte; that long ones hold
  * up nobody else, end when nobody waits for them, and are refused when too many wait.
  */
-#include "api/api.h"
-
-#include <arpa/inet.h>
 #include <errno.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "api/queries.h"
-#include "harness.h"
-#include "io/listener.h"
 #include "memfail.h"
+#include "rig.h"
 #include "series/memory.h"
 
 struct rig {
-    struct loop *loop;
-    struct metrics *metrics;
-    struct recent *recent;
-    struct api *api;
-    struct addr at;
-    int fd;
+    struct admin admin;
     struct memory *store;
     struct api_query_limits limits;
     struct reader slow;            /* answers when it is let go */
     bool is_slow, is_off, is_busy; /* what reader_open gives; before a request */
     atomic_bool may_go;            /* the slow reader's */
     atomic_int n_open, n_in;       /* readers open; of those, in a slow select */
-    char answer[256 * 1024];
 };
 
 static struct rig *slow_rig;
@@ -125,7 +111,7 @@ static void record_request(struct rig *r)
                                             .is_stream = true,
                                             .is_model_proven = true};
     struct metrics_shard *shard;
-    assert_int_equal(metrics_shard_new(r->metrics, &shard), 0);
+    assert_int_equal(metrics_shard_new(r->admin.metrics, &shard), 0);
     metrics_record_ttft(metrics_shard_resolve(shard, &request), 240 * NS_PER_MS, "req-1");
     metrics_shard_release(shard);
 }
@@ -133,7 +119,6 @@ static void record_request(struct rig *r)
 static int setup(void **state)
 {
     static struct rig r;
-    struct err err;
     struct api_sources sources = {.reader_open = reader_open,
                                   .reader_close = reader_close,
                                   .query_limits = query_limits,
@@ -144,17 +129,8 @@ static int setup(void **state)
     r.slow.ops = &slow_ops;
     assert_int_equal(memory_new(&r.store), 0);
     fill(&r);
-    assert_int_equal(addr_parse(SPAN("127.0.0.1:0"), &r.at, &err), 0);
-    assert_int_equal(loop_new(&r.loop), 0);
-    assert_int_equal(metrics_new(NULL, &r.metrics), 0);
+    admin_start(&r.admin, &sources, 4);
     record_request(&r);
-    assert_int_equal(recent_new(4, &r.recent), 0);
-    sources.metrics = r.metrics;
-    sources.recent = r.recent;
-    assert_int_equal(api_new(r.loop, &sources, &r.api), 0);
-    r.fd = listener_open(&r.at, 64, &r.at);
-    assert_true(r.fd >= 0);
-    assert_int_equal(api_listen(r.api, r.fd), 0);
     *state = &r;
     return 0;
 }
@@ -163,51 +139,24 @@ static int teardown(void **state)
 {
     struct rig *r = *state;
     atomic_store(&r->may_go, true);
-    api_free(r->api);
+    admin_stop(&r->admin);
     assert_int_equal(atomic_load(&r->n_open), 0);
-    close(r->fd);
-    recent_free(r->recent);
-    metrics_free(r->metrics);
-    loop_free(r->loop);
     memory_free(r->store);
     return 0;
 }
 
 static int send_request(struct rig *r, const char *method, const char *target, const char *form)
 {
-    char request[4096];
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&r->at.ss, r->at.len), 0);
-    int len = snprintf(request, sizeof(request),
-                       "%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n"
-                       "Content-Type: application/x-www-form-urlencoded\r\n"
-                       "Content-Length: %zu\r\n\r\n%s",
-                       method, target, strlen(form), form);
-    assert_int_equal(send(fd, request, (size_t)len, 0), len);
-    return fd;
-}
-
-/* The whole answer; the loop turns meanwhile. */
-static struct span receive(struct rig *r, int fd)
-{
-    size_t n = 0;
-    for (int turns = 0; turns < 5000; turns++) {
-        loop_turn(r->loop, NS_PER_MS);
-        ssize_t got = recv(fd, r->answer + n, sizeof(r->answer) - 1 - n, MSG_DONTWAIT);
-        if (got == 0)
-            break;
-        if (got > 0)
-            n += (size_t)got;
-    }
-    close(fd);
-    loop_turn(r->loop, 0);
-    return span_of(r->answer, n);
+    char fields[128];
+    (void)snprintf(fields, sizeof(fields),
+                   "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %zu\r\n",
+                   strlen(form));
+    return admin_send(&r->admin, method, target, fields, form);
 }
 
 static struct span ask(struct rig *r, const char *method, const char *target, const char *form)
 {
-    return receive(r, send_request(r, method, target, form));
+    return admin_receive(&r->admin, send_request(r, method, target, form));
 }
 
 static void check(const char *name, struct span answer, int status, const char *body)
@@ -397,7 +346,7 @@ static int attempt(void *ctx)
     const struct api_sources sources = {.reader_open = reader_open,
                                         .reader_close = reader_close,
                                         .targets = targets,
-                                        .metrics = slow_rig->metrics,
+                                        .metrics = slow_rig->admin.metrics,
                                         .arg = slow_rig};
     struct buf body;
     int status = 0;
@@ -489,8 +438,8 @@ static void test_a_form_has_a_limit(void **state)
     static char body[FORM];
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
     memset(body, 'a', sizeof(body));
-    (void)connect(fd, (struct sockaddr *)(void *)&r->at.ss, r->at.len);
-    loop_turn(r->loop, NS_PER_MS);
+    (void)connect(fd, (struct sockaddr *)(void *)&r->admin.at.ss, r->admin.at.len);
+    admin_turn(&r->admin, 1);
     int n = snprintf(head, sizeof(head),
                      "POST /api/v1/query HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: "
                      "application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
@@ -499,9 +448,9 @@ static void test_a_form_has_a_limit(void **state)
     for (size_t at = 0; at < FORM;) {
         ssize_t sent = send(fd, body + at, FORM - at, MSG_DONTWAIT | MSG_NOSIGNAL);
         at += sent > 0 ? (size_t)sent : 0;
-        loop_turn(r->loop, NS_PER_MS);
+        admin_turn(&r->admin, 1);
     }
-    assert_true(span_starts_with(receive(r, fd), SPAN("HTTP/1.1 413 ")));
+    assert_true(span_starts_with(admin_receive(&r->admin, fd), SPAN("HTTP/1.1 413 ")));
 }
 
 static void test_without_a_store(void **state)
@@ -531,7 +480,7 @@ static void test_limits(void **state)
 static void wait_for(struct rig *r, const atomic_int *what, int n)
 {
     for (int i = 0; i < 5000 && atomic_load(what) != n; i++)
-        loop_turn(r->loop, NS_PER_MS);
+        admin_turn(&r->admin, 1);
     assert_int_equal(atomic_load(what), n);
 }
 
@@ -546,8 +495,8 @@ static void test_others_are_not_held_up(void **state)
     assert_true(has(ask(r, "GET", "/metrics", ""), "inferometer_build_info"));
     assert_true(has(ask(r, "GET", "/api/v1/rules", ""), "\"groups\":[]"));
     atomic_store(&r->may_go, true);
-    check("query", receive(r, a), 200, VECTOR(""));
-    check("labels", receive(r, b), 200, OK("[]"));
+    check("query", admin_receive(&r->admin, a), 200, VECTOR(""));
+    check("labels", admin_receive(&r->admin, b), 200, OK("[]"));
 }
 
 static void test_too_many_are_refused(void **state)
@@ -561,20 +510,17 @@ static void test_too_many_are_refused(void **state)
         if (i < QUERIES_AT_ONCE)
             wait_for(r, &r->n_in, i + 1);
     }
-    for (int i = 0; i < 50; i++)
-        loop_turn(r->loop, NS_PER_MS);
+    admin_turn(&r->admin, 50);
     check("one more", ask(r, "GET", "/api/v1/query?query=up", ""), 503,
           FAULT("unavailable", "2 queries run and 32 wait already; ask again later"));
     /* Those that wait and go make room. */
     close(fds[N - 1]);
-    for (int i = 0; i < 50; i++)
-        loop_turn(r->loop, NS_PER_MS);
+    admin_turn(&r->admin, 50);
     fds[N - 1] = send_request(r, "GET", "/api/v1/query?query=up&time=1", "");
-    for (int i = 0; i < 50; i++)
-        loop_turn(r->loop, NS_PER_MS);
+    admin_turn(&r->admin, 50);
     atomic_store(&r->may_go, true);
     for (int i = 0; i < N; i++)
-        check("served", receive(r, fds[i]), 200, VECTOR(""));
+        check("served", admin_receive(&r->admin, fds[i]), 200, VECTOR(""));
 }
 
 static void test_nobody_waits_any_more(void **state)
@@ -584,8 +530,7 @@ static void test_nobody_waits_any_more(void **state)
     int fd = send_request(r, "GET", "/api/v1/query?query=up&time=1", "");
     wait_for(r, &r->n_in, 1);
     close(fd);
-    for (int i = 0; i < 50; i++)
-        loop_turn(r->loop, NS_PER_MS);
+    admin_turn(&r->admin, 50);
     atomic_store(&r->may_go, true);
     wait_for(r, &r->n_open, 0);
     r->is_slow = false;
@@ -608,7 +553,7 @@ static void test_slow_readers_have_a_limit(void **state)
         for (int turns = 0;
              turns < 20000 && recv(fds[i], answers[i], LEAST, MSG_PEEK | MSG_DONTWAIT) <= 0;
              turns++)
-            loop_turn(r->loop, NS_PER_MS);
+            admin_turn(&r->admin, 1);
         n_served += memcmp(answers[i], "HTTP/1.1 200 ", 13) == 0;
         n_refused += memcmp(answers[i], "HTTP/1.1 503 ", 13) == 0;
     }
@@ -619,15 +564,14 @@ static void test_slow_readers_have_a_limit(void **state)
     assert_true(has(ask(r, "GET", "/metrics", ""), "inferometer_build_info"));
     for (int i = 0; i < N; i++)
         close(fds[i]);
-    for (int i = 0; i < 50; i++)
-        loop_turn(r->loop, NS_PER_MS);
+    admin_turn(&r->admin, 50);
     int fd = send_request(r, "GET", big, "");
     for (int turns = 0; turns < 20000 && recv(fd, answers[0], LEAST, MSG_PEEK | MSG_DONTWAIT) <= 0;
          turns++)
-        loop_turn(r->loop, NS_PER_MS);
+        admin_turn(&r->admin, 1);
     assert_memory_equal(answers[0], "HTTP/1.1 200 ", 13);
     close(fd);
-    loop_turn(r->loop, NS_PER_MS);
+    admin_turn(&r->admin, 1);
 }
 
 /* The listener goes while a query runs and others wait. */
@@ -640,7 +584,7 @@ static void test_stopped_under_way(void **state)
         fds[i] = send_request(r, "GET", "/api/v1/query?query=up&time=1", "");
     wait_for(r, &r->n_in, 2);
     atomic_store(&r->may_go, true);
-    r->api = api_free(r->api);
+    r->admin.api = api_free(r->admin.api);
     for (size_t i = 0; i < ARRAY_LEN(fds); i++)
         close(fds[i]);
 }

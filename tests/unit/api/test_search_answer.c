@@ -3,19 +3,14 @@
  * Kept requests over loopback: pages, single ones, what is said where there are none; a question
  * ends when nobody waits for it any more, when its time is over, and when the listener goes.
  */
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "api/queries.h"
 #include "api/routes.h"
 #include "api/search.h"
-#include "harness.h"
-#include "io/listener.h"
 #include "memfail.h"
+#include "rig.h"
 #include "tempdir.h"
 
 enum { N_ROWS = 10 };
@@ -24,16 +19,10 @@ static const int64_t first_us = INT64_C(1796004600000000); /* 2026-11-30T02:10:0
 
 struct rig {
     struct tempdir dir;
-    struct loop *loop;
-    struct metrics *metrics;
-    struct recent *recent;
+    struct admin admin;
     struct api_sources sources;
-    struct api *api;
-    struct addr at;
-    int fd;
     int open_error; /* what rows_open says instead */
     struct api_query_limits limits;
-    char answer[512 * 1024];
 };
 
 static struct rig rig;
@@ -75,23 +64,12 @@ static void fill(struct rig *r)
 static int setup(void **state)
 {
     struct rig *r = &rig;
-    struct err err;
     memset(r, 0, sizeof(*r));
     tempdir_make(&r->dir);
     fill(r);
-    assert_int_equal(addr_parse(SPAN("127.0.0.1:0"), &r->at, &err), 0);
-    assert_int_equal(loop_new(&r->loop), 0);
-    assert_int_equal(metrics_new(NULL, &r->metrics), 0);
-    assert_int_equal(recent_new(4, &r->recent), 0);
-    r->sources = (struct api_sources){.metrics = r->metrics,
-                                      .recent = r->recent,
-                                      .rows_open = rows_open_here,
-                                      .query_limits = query_limits,
-                                      .arg = r};
-    assert_int_equal(api_new(r->loop, &r->sources, &r->api), 0);
-    r->fd = listener_open(&r->at, 64, &r->at);
-    assert_true(r->fd >= 0);
-    assert_int_equal(api_listen(r->api, r->fd), 0);
+    r->sources =
+        (struct api_sources){.rows_open = rows_open_here, .query_limits = query_limits, .arg = r};
+    admin_start(&r->admin, &r->sources, 4);
     *state = r;
     return 0;
 }
@@ -99,11 +77,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     struct rig *r = *state;
-    api_free(r->api);
-    close(r->fd);
-    recent_free(r->recent);
-    metrics_free(r->metrics);
-    loop_free(r->loop);
+    admin_stop(&r->admin);
     tempdir_remove(&r->dir);
     return 0;
 }
@@ -111,28 +85,13 @@ static int teardown(void **state)
 /* The body of the answer; the loop turns meanwhile. */
 static const char *ask(struct rig *r, int status, const char *target)
 {
-    char request[1024], line[32];
-    size_t n = 0;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    assert_true(fd >= 0);
-    assert_int_equal(connect(fd, (struct sockaddr *)(void *)&r->at.ss, r->at.len), 0);
-    int len = snprintf(request, sizeof(request),
-                       "GET /api/v1/%s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", target);
-    assert_int_equal(send(fd, request, (size_t)len, 0), len);
-    for (int turns = 0; turns < 5000; turns++) {
-        loop_turn(r->loop, NS_PER_MS);
-        ssize_t got = recv(fd, r->answer + n, sizeof(r->answer) - 1 - n, MSG_DONTWAIT);
-        if (got == 0)
-            break;
-        n += got > 0 ? (size_t)got : 0;
-    }
-    close(fd);
-    loop_turn(r->loop, 0);
-    r->answer[n] = '\0';
+    char path[1024], line[32];
+    (void)snprintf(path, sizeof(path), "/api/v1/%s", target);
+    struct span answer = admin_ask(&r->admin, "GET", path, "");
     (void)snprintf(line, sizeof(line), "HTTP/1.1 %d ", status);
-    const char *body = strstr(r->answer, "\r\n\r\n");
-    if (strncmp(r->answer, line, strlen(line)) != 0 || !body)
-        fail_msg("%s: %s", target, r->answer);
+    const char *body = strstr(answer.p, "\r\n\r\n");
+    if (!span_starts_with(answer, span_cstr(line)) || !body)
+        fail_msg("%s: %s", target, answer.p);
     return body + 4;
 }
 
@@ -303,7 +262,7 @@ static void on_answer(void *owner, int status, struct buf *body)
 static void turn_until(struct rig *r, const atomic_bool *what)
 {
     for (int i = 0; i < 5000 && !atomic_load(what); i++)
-        loop_turn(r->loop, NS_PER_MS);
+        admin_turn(&r->admin, 1);
     assert_true(atomic_load(what));
 }
 
@@ -312,7 +271,7 @@ static struct queries *begin_slowly(struct rig *r, struct query **ret)
     struct queries *q;
     const struct query_request request = {.handle = ask_slowly, .on_answer = on_answer};
     memset(&early, 0, sizeof(early));
-    assert_int_equal(queries_new(r->loop, &r->sources, &q), 0);
+    assert_int_equal(queries_new(r->admin.loop, &r->sources, &q), 0);
     assert_int_equal(queries_start(q, &request, ret), 0);
     turn_until(r, &early.is_held);
     return q;
@@ -339,7 +298,7 @@ static void test_time_that_is_over_ends_a_question(void **state)
     struct queries *q = begin_slowly(r, &query);
     mono_t end = mono_add(clock_mono(), 50 * NS_PER_MS);
     while (mono_diff(clock_mono(), end) < 0)
-        loop_turn(r->loop, NS_PER_MS);
+        admin_turn(&r->admin, 1);
     atomic_store(&early.may_ask, true);
     turn_until(r, &early.is_over);
     assert_int_equal(atomic_load(&early.result), -ECANCELED);
@@ -369,7 +328,7 @@ static void test_the_end_of_all_ends_questions(void **state)
     struct query *query;
     const struct query_request request = {.handle = ask_until_over, .on_answer = on_answer};
     memset(&early, 0, sizeof(early));
-    assert_int_equal(queries_new(r->loop, &r->sources, &q), 0);
+    assert_int_equal(queries_new(r->admin.loop, &r->sources, &q), 0);
     assert_int_equal(queries_start(q, &request, &query), 0);
     turn_until(r, &early.is_held);
     queries_free(q);
