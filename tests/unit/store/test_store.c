@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/stat.h"
+#include "fakeclock.h"
 #include "faultvfs.h"
 #include "sample.h"
 #include "store/store.h"
@@ -354,11 +355,14 @@ static void a_spill_file_that_cannot_be_made_is_tried_again(void **state)
     setup(&f);
     snprintf(path, sizeof(path), "%s/spill", f.dir.path);
     assert_int_equal(mkdir(path, 0700), 0);
+    fakeclock_install(clock_mono().ns, clock_wall().us * NS_PER_US);
     open_store(&f, &(struct store_config){0});
     assert_int_equal(status_of(&f).spill_bytes, 0);
     assert_int_equal(rmdir(path), 0);
+    fakeclock_advance(15 * NS_PER_S); /* longer than it waits before it tries again */
     WAIT_FOR(status_of(&f).spill_bytes > 0);
     teardown(&f);
+    fakeclock_remove();
 }
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
