@@ -79,42 +79,45 @@ PYTHON
 }
 
 # run_node <name> <file>...; adds to the counts. The program under test is $INFEROMETER_BIN.
-# Tests mostly wait, so two files run at a time; those that say "@alone" measure time, or take what
-# the machine has, and run one by one before.
+# Tests mostly wait, so two files run at a time, the largest first; those that say "@alone" measure
+# time, or take what the machine has, and run one by one before.
 run_node() {
-    local name=$1 rc=0 i=0 file
-    local -a alone=() left=() right=()
+    local name=$1 rc=0 file
+    local -a alone=() others=()
     shift
-    for file in "$@"; do
+    rm -f "$results/$name"-*.tap
+    while read -r file; do
         if grep -q '@alone' "$file"; then
             alone+=("$file")
-        elif [ $((i++ % 2)) -eq 0 ]; then
-            left+=("$file")
         else
-            right+=("$file")
+            others+=("$file")
         fi
-    done
-    [ "${#alone[@]}" -eq 0 ] || node_lane "$name-alone" "${alone[@]}" || rc=$?
-    if [ "${#right[@]}" -gt 0 ]; then
-        node_lane "$name-right" "${right[@]}" >"$results/$name-right.out" 2>&1 &
-    fi
-    [ "${#left[@]}" -eq 0 ] || node_lane "$name-left" "${left[@]}" || rc=$?
-    if [ "${#right[@]}" -gt 0 ]; then
-        wait "$!" || rc=$?
-        cat "$results/$name-right.out"
-    fi
-    for file in "$name-alone" "$name-left" "$name-right"; do
-        node_count "$results/$file.tap"
+    done < <(ls -S "$@")
+    [ "${#alone[@]}" -eq 0 ] || node_files "$name" 1 "${alone[@]}" || rc=$?
+    [ "${#others[@]}" -eq 0 ] || node_files "$name" 2 "${others[@]}" || rc=$?
+    for file in "$results/$name"-*.tap; do
+        node_count "$file"
     done
     return "$rc"
 }
 
-node_lane() {
-    local tap=$results/$1.tap
-    shift
-    node --test --test-reporter=spec --test-reporter-destination=stdout \
-        --test-reporter=tap --test-reporter-destination="$tap" "$@"
+# node_files <name> <how many at a time> <file>...
+node_files() {
+    local name=$1 at_once=$2
+    shift 2
+    printf '%s\0' "$@" | results=$results xargs -0 -P "$at_once" -I '{}' bash -c 'node_file "$1" "$2"' _ "$name" '{}'
 }
+
+# What one file has to say is printed when it is through, not in between another's.
+node_file() {
+    local at rc=0
+    at=$results/$1-$(basename "$2" .test.mjs)
+    node --test --test-reporter=spec --test-reporter-destination=stdout \
+        --test-reporter=tap --test-reporter-destination="$at.tap" "$2" >"$at.out" 2>&1 || rc=$?
+    flock "$results" cat "$at.out"
+    return "$rc"
+}
+export -f node_file
 
 # Adds what a report says to the counts, and takes it away.
 node_count() {
