@@ -125,7 +125,7 @@ static int open_schema(struct db *d, const struct db_schema *schema, enum db_mod
         if (r == 0)
             sqlite3_db_config(d->_handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     }
-    if (r == -EPROTO) {
+    if (r < 0 && why.text[0] != '\0') {
         if (reterr)
             *reterr = why;
         return r;

@@ -43,9 +43,9 @@ enum db_mode { DB_WRITE, DB_READ };
 void db_init(void);
 
 /*
- * Opens or creates path, migrates it in one transaction. DB_READ: must exist (-ENOENT), nothing is
- * changed, -EPROTO when its version is another. A file that is damaged or no database: -EBADMSG,
- * untouched.
+ * Opens or creates path, migrates it in one transaction. DB_READ: must exist and have
+ * its tables (-ENOENT), nothing is changed, -EPROTO when its version is another. A file that is
+ * damaged or no database: -EBADMSG, untouched.
  */
 int db_open(const char *path, const struct db_schema *schema, enum db_mode mode, struct db **ret,
             struct err *reterr) WARN_UNUSED;

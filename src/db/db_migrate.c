@@ -41,6 +41,18 @@ static int look(struct db *d, const struct db_schema *schema, int64_t *ret_versi
     return -EPROTO;
 }
 
+/* All of it at one moment: another process may be making the tables. */
+static int look_once(struct db *d, const struct db_schema *schema, int64_t *ret_version,
+                     bool *ret_is_new, struct err *reterr)
+{
+    int r = db_exec(d, "BEGIN");
+    if (r < 0)
+        return r;
+    r = look(d, schema, ret_version, ret_is_new, reterr);
+    db_rollback(d);
+    return r;
+}
+
 static int apply(struct db *d, const struct db_schema *schema, int64_t from)
 {
     char sql[96];
@@ -79,9 +91,12 @@ int db_migrate(struct db *d, const struct db_schema *schema, enum db_mode mode, 
 {
     int64_t version;
     bool is_new;
-    int r = look(d, schema, &version, &is_new, reterr);
+    int r = look_once(d, schema, &version, &is_new, reterr);
     if (r < 0)
         return r;
+    if (is_new && mode == DB_READ)
+        return err_set(reterr, -ENOENT, "the database of %s \"%s\" is empty", schema->name,
+                       d->_path);
     bool is_current = version == (int64_t)schema->n_migrations && !is_new;
     if (is_current)
         return 0;

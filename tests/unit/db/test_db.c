@@ -129,6 +129,24 @@ static void test_failed_migration_leaves_the_file(void **state)
     db_close(d);
 }
 
+/* What a reader sees of a file that another process is making. */
+static void test_empty_files_are_not_there_yet(void **state)
+{
+    (void)state;
+    struct db_schema none = {.name = "nothing", .application_id = 7};
+    struct db *d = NULL;
+    struct err err = {0};
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+    assert_int_equal(db_open(path, &schema_v3, DB_READ, &d, &err), -ENOENT);
+    db_close(must_open(&none, DB_WRITE)); /* a header and no table */
+    assert_int_equal(db_open(path, &schema_v3, DB_READ, &d, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "is empty"));
+    db_close(must_open(&schema_v3, DB_WRITE));
+    db_close(must_open(&schema_v3, DB_READ));
+}
+
 static void test_other_versions_are_refused(void **state)
 {
     (void)state;
@@ -563,6 +581,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_settings, setup, teardown),
         cmocka_unit_test_setup_teardown(test_every_older_version_is_migrated, setup, teardown),
         cmocka_unit_test_setup_teardown(test_failed_migration_leaves_the_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_empty_files_are_not_there_yet, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_versions_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_strange_paths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_others_cannot_read, setup, teardown),
