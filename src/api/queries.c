@@ -43,6 +43,9 @@ static void hold(void *ctx, struct rows_reader *rows)
     struct query *q = ctx;
     pthread_mutex_lock(&q->lock);
     q->rows = rows;
+    /* Whoever came before there was something to cancel. */
+    if (rows && (is_left(q) || mono_diff(clock_mono(), q->deadline) >= 0))
+        rows_reader_cancel(rows);
     pthread_mutex_unlock(&q->lock);
 }
 

@@ -112,8 +112,10 @@ struct rows_question {
 struct rows_reader;
 int rows_reader_open(const char *dir, struct rows_reader **ret, struct err *reterr) WARN_UNUSED;
 struct rows_reader *rows_reader_close(struct rows_reader *r);
-/* Another thread's: the call under way, or the next one, ends soon, with -ECANCELED. */
+/* Another thread's: the call under way ends soon, with -ECANCELED, and so do those from then on,
+ * until its own thread calls rows_reader_resume. */
 void rows_reader_cancel(struct rows_reader *r);
+void rows_reader_resume(struct rows_reader *r);
 
 /* Visits the rows in order, those of equal rank as they came (is_descending: newest first); record
  * and its texts are valid during the visit. A visit that returns nonzero ends it. Returns that, 0

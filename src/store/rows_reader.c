@@ -57,6 +57,11 @@ void rows_reader_cancel(struct rows_reader *r)
     pthread_mutex_unlock(&r->lock);
 }
 
+void rows_reader_resume(struct rows_reader *r)
+{
+    atomic_store_explicit(&r->is_canceled, false, memory_order_release);
+}
+
 bool rows_reader_must_stop(struct rows_reader *r)
 {
     return atomic_load_explicit(&r->is_canceled, memory_order_acquire);
@@ -65,7 +70,6 @@ bool rows_reader_must_stop(struct rows_reader *r)
 int rows_reader_end(struct rows_reader *r, int result)
 {
     set_source(r, NULL);
-    atomic_store_explicit(&r->is_canceled, false, memory_order_release);
     arena_reset(&r->arena);
     return result;
 }

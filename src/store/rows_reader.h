@@ -25,7 +25,7 @@ struct rows_reader {
     uint8_t keep[COLUMN_ROWS_MAX];
 };
 
-/* A call ends: no file stays open, a cancellation is done with. Returns result. */
+/* A call ends: no file stays open. Returns result. */
 int rows_reader_end(struct rows_reader *r, int result);
 
 /* Days that may have rows in [from_us, to_us), ascending; to be freed. */
