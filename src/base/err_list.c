@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon/config_errors.c - the list of mistakes.
+ * base/err_list.c - the list of mistakes.
  */
-#include "daemon/config_errors.h"
+#include "base/err_list.h"
 
 void err_list_init(struct err_list *l)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon/config_errors.h - every mistake of a configuration at once, each with its place.
+ * base/err_list.h - every mistake of a configuration at once, each with its place.
  *
  * Role:      what readers of configuration fill and people read:
  *                FILE:LINE:COLUMN: what is wrong
@@ -8,8 +8,8 @@
  * Memory:    none is allocated; ERR_LIST_MAX mistakes are kept, more are only counted.
  * Threading: plain values.
  */
-#ifndef DAEMON_CONFIG_ERRORS_H
-#define DAEMON_CONFIG_ERRORS_H
+#ifndef BASE_ERR_LIST_H
+#define BASE_ERR_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -5,7 +5,7 @@
  * Role:      defaults < file (YAML) < command line. The keys, with defaults, bounds, and texts,
  *            stand in one table (config_keys.c), which the loader, config_diff and docs/CONFIG.md
  *            read.
- * Errors:    all mistakes at once, with file, line, column and a hint (config_errors.h).
+ * Errors:    all mistakes at once, with file, line, column and a hint (base/err_list.h).
  * Units:     durations in ns, sizes in bytes.
  * Threading: immutable after loading; reference-counted; ref and unref from any thread.
  */
@@ -21,8 +21,8 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/err_list.h"
 #include "base/log.h"
-#include "daemon/config_errors.h"
 #include "gateway/gateway.h"
 #include "metrics/metrics.h"
 #include "policy/business.h"

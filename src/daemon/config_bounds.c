@@ -26,7 +26,7 @@ static bool is_histogram(enum metric m)
 }
 
 static int unknown_family(const struct config_source *source, const struct config_key *key,
-                          const struct config_node *k)
+                          const struct yaml_node *k)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct suggest s;
@@ -36,8 +36,8 @@ static int unknown_family(const struct config_source *source, const struct confi
     (void)err_set(e, -EINVAL,
                   is_name ? "\"%s\": there is no histogram \"%s\""
                           : "\"%s\": \"%s\" is not the name of a metric (letters a-z and _)",
-                  key->path, err_list_shown(config_node_span(k), shown));
-    suggest_init(&s, config_node_span(k));
+                  key->path, err_list_shown(yaml_span(k), shown));
+    suggest_init(&s, yaml_span(k));
     for (int m = 0; m < METRIC_COUNT_; m++) {
         if (is_histogram((enum metric)m))
             suggest_offer(&s, span_cstr(family_table[m].name));
@@ -59,13 +59,13 @@ static const char *example_of(enum hist_unit unit)
 }
 
 static int bad_number(const struct config_source *source, const struct config_key *key,
-                      const struct config_node *item, enum hist_unit unit)
+                      const struct yaml_node *item, enum hist_unit unit)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct err *e = config_keys_error(source, item);
 
     (void)err_set(e, -EINVAL, "\"%s\": \"%s\" is not a %s from %s", key->path,
-                  err_list_shown(config_node_span(item), shown),
+                  err_list_shown(yaml_span(item), shown),
                   unit == HIST_COUNT ? "whole number" : "number with at most 3 decimals",
                   unit == HIST_COUNT ? "1 to 1000000000000" : "0.001 to 1000000000");
     err_hint(e, "for example %s", example_of(unit));
@@ -87,10 +87,10 @@ static int parse_milli(struct span s, int64_t *ret)
 }
 
 static int take_bound(const struct config_source *source, const struct config_key *key,
-                      const struct config_node *item, enum hist_unit unit, int64_t *ret)
+                      const struct yaml_node *item, enum hist_unit unit, int64_t *ret)
 {
     static const int64_t max_raw = INT64_C(1000000000000); /* of counts and thousandths */
-    struct span s = config_node_span(item);
+    struct span s = yaml_span(item);
     int r = config_values_need_scalar(source, key, item);
     int64_t v = 0;
 
@@ -121,11 +121,11 @@ static int take_bound(const struct config_source *source, const struct config_ke
 /* --- one family --- */
 
 static int take_values(const struct config_source *source, const struct config_key *key,
-                       const struct config_node *list, enum hist_unit unit, int64_t *values)
+                       const struct yaml_node *list, enum hist_unit unit, int64_t *values)
 {
     size_t i = 0;
 
-    for (const struct config_node *item = list->first; item; item = item->next, i++) {
+    for (const struct yaml_node *item = list->first; item; item = item->next, i++) {
         int r = take_bound(source, key, item, unit, &values[i]);
         struct err *e;
 
@@ -143,20 +143,20 @@ static int take_values(const struct config_source *source, const struct config_k
 }
 
 static int take_family(const struct config_source *source, const struct config_key *key,
-                       const struct config_node *k, struct metrics_bounds *b)
+                       const struct yaml_node *k, struct metrics_bounds *b)
 {
-    const struct config_node *list = k->value;
+    const struct yaml_node *list = k->value;
     enum metric m;
     int64_t *values;
     struct err *e;
     int r;
 
-    if (k->kind == CONFIG_NODE_BAD || !list || list->kind == CONFIG_NODE_BAD)
+    if (k->kind == YAML_NODE_BAD || !list || list->kind == YAML_NODE_BAD)
         return -EINVAL; /* listed already */
     m = strlen(k->text) == k->n ? family_find(k->text) : METRIC_COUNT_;
     if (!is_histogram(m))
         return unknown_family(source, key, k);
-    if (list->kind != CONFIG_NODE_LIST || list->n == 0 || list->n > HIST_BOUNDS_MAX) {
+    if (list->kind != YAML_NODE_LIST || list->n == 0 || list->n > HIST_BOUNDS_MAX) {
         e = config_keys_error(source, list);
         (void)err_set(e, -EINVAL, "\"%s\": \"%s\" needs a list of 1 to %d bounds", key->path,
                       k->text, HIST_BOUNDS_MAX);
@@ -203,15 +203,15 @@ static void bounds_insert(struct config_bounds *b, struct metrics_bounds family)
 }
 
 static int bounds_set(const struct config_source *source, const struct config_key *key,
-                      const struct config_node *node, bool is_append, void *field)
+                      const struct yaml_node *node, bool is_append, void *field)
 {
     struct config_bounds b = {0};
     int result = 0;
 
     (void)is_append;
-    if (config_node_is_null(node))
+    if (yaml_is_null(node))
         return config_values_need_scalar(source, key, node);
-    if (node->kind != CONFIG_NODE_MAP) {
+    if (node->kind != YAML_NODE_MAP) {
         struct err *e = config_keys_error(source, node);
 
         (void)err_set(e, -EINVAL, "\"%s\" has to be %s, not %s", key->path, key->type->what,
@@ -222,7 +222,7 @@ static int bounds_set(const struct config_source *source, const struct config_ke
     b.items = mem_zalloc(node->n + 1, sizeof(*b.items));
     if (!b.items)
         return -ENOMEM;
-    for (const struct config_node *k = node->first; k; k = k->next) {
+    for (const struct yaml_node *k = node->first; k; k = k->next) {
         struct metrics_bounds family;
         int r = take_family(source, key, k, &family);
 

@@ -16,8 +16,8 @@
 #include "daemon/config_upstreams.h"
 #include "daemon/config_values.h"
 #include "daemon/config_walk.h"
-#include "daemon/config_yaml.h"
 #include "io/addr.h"
+#include "yaml/tree.h"
 
 static void fail(struct config_build *b, int r)
 {
@@ -28,14 +28,14 @@ static void fail(struct config_build *b, int r)
 /* --- values --- */
 
 static void set_key(struct config_build *b, const struct config_source *source,
-                    const struct config_key *key, const struct config_node *node, bool is_append)
+                    const struct config_key *key, const struct yaml_node *node, bool is_append)
 {
     size_t i = (size_t)(key - config_keys);
     int r;
 
     config_key_set_add(&b->keys_seen, i);
     b->places[i] = (struct config_place){source->where, node->line, node->column};
-    if (node->kind == CONFIG_NODE_BAD || node->is_cut)
+    if (node->kind == YAML_NODE_BAD || node->is_cut)
         return; /* why is listed already */
     r = key->type->set(source, key, node, is_append, config_keys_field(key, b->config));
     if (r == -ENOMEM)
@@ -50,7 +50,7 @@ struct build_walk {
 };
 
 static int on_value(struct config_walk *w, const struct config_key *key,
-                    const struct config_node *node)
+                    const struct yaml_node *node)
 {
     struct config_build *b = CONTAINER_OF(w, struct build_walk, walk)->build;
 
@@ -59,13 +59,13 @@ static int on_value(struct config_walk *w, const struct config_key *key,
 }
 
 static void apply_root(struct config_build *b, const struct config_source *source,
-                       const struct config_node *root)
+                       const struct yaml_node *root)
 {
     struct err *e;
 
-    if (!root || root->kind == CONFIG_NODE_BAD)
+    if (!root || root->kind == YAML_NODE_BAD)
         return;
-    if (root->kind == CONFIG_NODE_MAP) {
+    if (root->kind == YAML_NODE_MAP) {
         struct build_walk w = {
             .walk = {.table = &config_top, .source = source, .on_value = on_value}, .build = b};
 
@@ -109,9 +109,9 @@ int config_build_begin(struct config_build *b, struct err_list *errs)
 void config_build_text(struct config_build *b, struct span text, const char *where)
 {
     struct config_source source = {where, b->errs};
-    struct config_node *root = NULL;
+    struct yaml_node *root = NULL;
     size_t n_errs = b->errs->n;
-    int r = config_yaml_parse(text, where, &root, b->errs);
+    int r = yaml_read(text, where, &root, b->errs);
 
     b->where = where;
     if (r == -ENOMEM) {
@@ -122,7 +122,7 @@ void config_build_text(struct config_build *b, struct span text, const char *whe
         b->is_cut = true;
     apply_root(b, &source, root);
     err_list_sort(b->errs, n_errs);
-    config_yaml_free(root);
+    yaml_free(root);
 }
 
 static void file_error(struct config_build *b, const char *where, const char *what, int r)
@@ -153,8 +153,8 @@ void config_build_file(struct config_build *b, const char *path)
         return;
     }
     b->config->file = where;
-    buf_init(&text, (size_t)2 * CONFIG_YAML_BYTES_MAX);
-    r = file_read_fd(fd, CONFIG_YAML_BYTES_MAX, &text);
+    buf_init(&text, (size_t)2 * YAML_BYTES_MAX);
+    r = file_read_fd(fd, YAML_BYTES_MAX, &text);
     if (!is_stdin)
         (void)close(fd); /* only read from */
     if (r < 0)
@@ -168,20 +168,20 @@ void config_build_value(struct config_build *b, const struct config_build_value 
 {
     struct config_source source = {v->flag, b->errs};
     struct span text = span_cstr(v->text);
-    struct config_node *node = NULL;
+    struct yaml_node *node = NULL;
     int r;
 
     if (v->has_flow && !v->key->type->is_scalar && (*v->text == '[' || *v->text == '{')) {
-        r = config_yaml_parse(text, v->flag, &node, b->errs);
+        r = yaml_read(text, v->flag, &node, b->errs);
     } else {
-        node = config_yaml_scalar(text);
+        node = yaml_scalar(text);
         r = node ? 0 : -ENOMEM;
     }
     if (r == -ENOMEM)
         fail(b, r);
     else if (node)
         set_key(b, &source, v->key, node, is_append);
-    config_yaml_free(node);
+    yaml_free(node);
 }
 
 /* --- the whole --- */

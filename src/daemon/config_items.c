@@ -34,9 +34,9 @@ static void item_done(const struct config_item *type, void *item)
 }
 
 static int item_set(const struct config_source *source, const struct config_key *key,
-                    const struct config_node *node, void *item)
+                    const struct yaml_node *node, void *item)
 {
-    if (node->kind == CONFIG_NODE_BAD || node->is_cut)
+    if (node->kind == YAML_NODE_BAD || node->is_cut)
         return -EINVAL; /* why is listed already */
     return key->type->set(source, key, node, false, config_keys_field(key, item));
 }
@@ -45,17 +45,17 @@ static int item_default(const struct config_key *key, void *item)
 {
     struct err_list errs;
     const struct config_source source = {"default", &errs};
-    struct config_node *node = NULL;
+    struct yaml_node *node = NULL;
     int r;
 
     err_list_init(&errs);
     if (!key->type->is_scalar && *key->def == '[')
-        r = config_yaml_parse(span_cstr(key->def), "default", &node, &errs);
+        r = yaml_read(span_cstr(key->def), "default", &node, &errs);
     else
-        r = (node = config_yaml_scalar(span_cstr(key->def))) ? 0 : -ENOMEM;
+        r = (node = yaml_scalar(span_cstr(key->def))) ? 0 : -ENOMEM;
     if (r == 0)
         r = item_set(&source, key, node, item);
-    config_yaml_free(node);
+    yaml_free(node);
     return r;
 }
 
@@ -78,7 +78,7 @@ struct item_walk {
 };
 
 static int on_value(struct config_walk *w, const struct config_key *key,
-                    const struct config_node *node)
+                    const struct yaml_node *node)
 {
     struct item_walk *iw = CONTAINER_OF(w, struct item_walk, walk);
     int r = item_set(w->source, key, node, iw->item);
@@ -90,7 +90,7 @@ static int on_value(struct config_walk *w, const struct config_key *key,
 }
 
 static void check_required(struct item_walk *iw, const struct config_item *type,
-                           const struct config_node *map)
+                           const struct yaml_node *map)
 {
     for (size_t i = 0; i < type->table.n; i++) {
         const struct config_key *key = &type->table.keys[i];
@@ -106,7 +106,7 @@ static void check_required(struct item_walk *iw, const struct config_item *type,
 }
 
 static int item_take_map(const struct config_source *source, const struct config_item *type,
-                         const struct config_node *map, void *item)
+                         const struct yaml_node *map, void *item)
 {
     struct item_walk iw = {.walk = {.table = &type->table, .source = source, .on_value = on_value},
                            .item = item};
@@ -119,13 +119,13 @@ static int item_take_map(const struct config_source *source, const struct config
 }
 
 static int item_take(const struct config_source *source, const struct config_item *type,
-                     const struct config_node *node, void *item)
+                     const struct yaml_node *node, void *item)
 {
     int r = item_defaults(type, item);
 
     if (r < 0)
         return r;
-    if (node->kind == CONFIG_NODE_MAP)
+    if (node->kind == YAML_NODE_MAP)
         r = item_take_map(source, type, node, item);
     else
         r = item_set(source, type->one_word, node, item);
@@ -144,22 +144,22 @@ static void items_done(const struct config_item *type, struct config_items *list
     *list = (struct config_items){0};
 }
 
-static const struct config_node *first_of(const struct config_node *node)
+static const struct yaml_node *first_of(const struct yaml_node *node)
 {
-    return node->kind == CONFIG_NODE_LIST ? node->first : node;
+    return node->kind == YAML_NODE_LIST ? node->first : node;
 }
 
-static size_t count_of(const struct config_node *node)
+static size_t count_of(const struct yaml_node *node)
 {
-    return node->kind == CONFIG_NODE_LIST ? node->n : 1;
+    return node->kind == YAML_NODE_LIST ? node->n : 1;
 }
 
 static int check_kind(const struct config_source *source, const struct config_key *key,
-                      const struct config_node *node)
+                      const struct yaml_node *node)
 {
     struct err *e;
 
-    if (node->kind != CONFIG_NODE_MAP)
+    if (node->kind != YAML_NODE_MAP)
         return 0;
     e = config_keys_error(source, node);
     (void)err_set(e, -EINVAL, "\"%s\" has to be a list, not a mapping", key->path);
@@ -168,7 +168,7 @@ static int check_kind(const struct config_source *source, const struct config_ke
 }
 
 static int check_count(const struct config_source *source, const struct config_key *key,
-                       const struct config_node *node, size_t n)
+                       const struct yaml_node *node, size_t n)
 {
     char range[CONFIG_RANGE_MAX];
     struct err *e;
@@ -182,7 +182,7 @@ static int check_count(const struct config_source *source, const struct config_k
 }
 
 static int check_not_twice(const struct config_source *source, const struct config_item *type,
-                           const struct config_node *node, const struct config_items *list,
+                           const struct yaml_node *node, const struct config_items *list,
                            const void *item)
 {
     const char *name = type->name(item);
@@ -202,9 +202,9 @@ static int check_not_twice(const struct config_source *source, const struct conf
 
 /* Every item is looked at, so that all mistakes are listed. list grows with each. */
 static int take_all(const struct config_source *source, const struct config_key *key,
-                    const struct config_node *node, struct config_items *list)
+                    const struct yaml_node *node, struct config_items *list)
 {
-    const struct config_node *item = first_of(node);
+    const struct yaml_node *item = first_of(node);
     int result = 0;
 
     for (size_t i = count_of(node); i > 0; i--, item = item->next) {
@@ -226,7 +226,7 @@ static int take_all(const struct config_source *source, const struct config_key 
 }
 
 static int items_set(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *node, bool is_append, void *field)
+                     const struct yaml_node *node, bool is_append, void *field)
 {
     struct config_items old = list_of(field);
     struct config_items list = {0};

@@ -16,7 +16,7 @@
 #include "base/buf.h"
 #include "base/span.h"
 #include "daemon/config.h"
-#include "daemon/config_yaml.h"
+#include "yaml/tree.h"
 
 struct config_key;
 struct config_item;
@@ -37,7 +37,7 @@ struct config_type {
      * -ENOMEM. The field is then as before.
      */
     int (*set)(const struct config_source *source, const struct config_key *key,
-               const struct config_node *node, bool is_append, void *field);
+               const struct yaml_node *node, bool is_append, void *field);
     /* Appends the value as YAML of one line. */
     int (*format)(const struct config_key *key, const void *field, struct buf *out);
     bool (*is_equal)(const struct config_key *key, const void *a, const void *b);
@@ -127,7 +127,7 @@ static inline void config_keys_hint(struct span section, struct span name, struc
 
 /* A mistake in the value node. */
 static inline struct err *config_keys_error(const struct config_source *source,
-                                            const struct config_node *node)
+                                            const struct yaml_node *node)
 {
     return err_list_add(source->errs, source->where, node->line, node->column);
 }

@@ -32,7 +32,7 @@ static const char *name_fault(const char *text)
 }
 
 static int name_set(const struct config_source *source, const struct config_key *key,
-                    const struct config_node *node, bool is_append, void *field)
+                    const struct yaml_node *node, bool is_append, void *field)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     char **name = field;
@@ -52,7 +52,7 @@ static int name_set(const struct config_source *source, const struct config_key 
     }
     mem_free(text);
     e = config_keys_error(source, node);
-    (void)err_set(e, -EINVAL, "label name \"%s\" %s", err_list_shown(config_node_span(node), shown),
+    (void)err_set(e, -EINVAL, "label name \"%s\" %s", err_list_shown(yaml_span(node), shown),
                   fault);
     err_hint(e, "it becomes a metric label; for example tenant");
     return -EINVAL;
@@ -111,7 +111,7 @@ static const struct config_key keys[] = {
     },
 };
 
-static int finish(const struct config_source *source, const struct config_node *node, void *item)
+static int finish(const struct config_source *source, const struct yaml_node *node, void *item)
 {
     const struct config_label *l = item;
     int r = 0;

@@ -16,7 +16,7 @@ enum { TEXT_BYTES_MAX = 200 };
 
 /* Makes *ret of the text of one item; -EINVAL with the mistake listed, -ENOMEM. */
 typedef int item_take(const struct config_source *source, const struct config_key *key,
-                      const struct config_node *item, char **ret);
+                      const struct yaml_node *item, char **ret);
 
 void config_lists_texts_clear(const struct config_key *key, void *field)
 {
@@ -30,16 +30,16 @@ void config_lists_texts_clear(const struct config_key *key, void *field)
 }
 
 static int check_not_twice(const struct config_source *source, const struct config_key *key,
-                           const struct config_node *item, const struct config_texts *t)
+                           const struct yaml_node *item, const struct config_texts *t)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct err *e;
 
     for (size_t i = 0; i < t->n; i++) {
-        if (span_eq(span_cstr(t->items[i]), config_node_span(item))) {
+        if (span_eq(span_cstr(t->items[i]), yaml_span(item))) {
             e = config_keys_error(source, item);
             (void)err_set(e, -EEXIST, "\"%s\": \"%s\" stands twice", key->path,
-                          err_list_shown(config_node_span(item), shown));
+                          err_list_shown(yaml_span(item), shown));
             err_hint(e, "remove one of them");
             return -EINVAL;
         }
@@ -48,18 +48,18 @@ static int check_not_twice(const struct config_source *source, const struct conf
 }
 
 /* The items of node: its children, or the node itself when it is no list. */
-static const struct config_node *items_first(const struct config_node *node)
+static const struct yaml_node *items_first(const struct yaml_node *node)
 {
-    return node->kind == CONFIG_NODE_LIST ? node->first : node;
+    return node->kind == YAML_NODE_LIST ? node->first : node;
 }
 
-static size_t items_count(const struct config_node *node)
+static size_t items_count(const struct yaml_node *node)
 {
-    return node->kind == CONFIG_NODE_LIST ? node->n : 1;
+    return node->kind == YAML_NODE_LIST ? node->n : 1;
 }
 
 static int check_count(const struct config_source *source, const struct config_key *key,
-                       const struct config_node *node, size_t n)
+                       const struct yaml_node *node, size_t n)
 {
     char range[CONFIG_RANGE_MAX];
     struct err *e;
@@ -74,9 +74,9 @@ static int check_count(const struct config_source *source, const struct config_k
 
 /* Every item is looked at, so that all mistakes are listed. */
 static int texts_take(const struct config_source *source, const struct config_key *key,
-                      const struct config_node *node, item_take *take, struct config_texts *t)
+                      const struct yaml_node *node, item_take *take, struct config_texts *t)
 {
-    const struct config_node *item = items_first(node);
+    const struct yaml_node *item = items_first(node);
     int result = 0;
 
     for (size_t i = items_count(node); i > 0; i--, item = item->next) {
@@ -96,7 +96,7 @@ static int texts_take(const struct config_source *source, const struct config_ke
 }
 
 static int texts_set(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *node, bool is_append, item_take *take, void *field)
+                     const struct yaml_node *node, bool is_append, item_take *take, void *field)
 {
     struct config_texts *old = field;
     struct config_texts t = {0};
@@ -154,12 +154,12 @@ bool config_lists_texts_is_equal(const struct config_key *key, const void *a, co
 }
 
 static int take_name(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *item, char **ret)
+                     const struct yaml_node *item, char **ret)
 {
-    if (item->kind == CONFIG_NODE_SCALAR && item->n == 0 && !item->is_plain)
+    if (item->kind == YAML_NODE_SCALAR && item->n == 0 && !item->is_plain)
         return err_set(config_keys_error(source, item), -EINVAL, "\"%s\" has an empty item",
                        key->path);
-    if (item->is_plain && span_find_char(config_node_span(item), ',') < item->n) {
+    if (item->is_plain && span_find_char(yaml_span(item), ',') < item->n) {
         struct err *e = config_keys_error(source, item);
         err_set(e, -EINVAL, "\"%s\": a name with a comma looks like several", key->path);
         err_hint(e, "write a list as [a, b]; put quotes around a name that has a comma");
@@ -169,7 +169,7 @@ static int take_name(const struct config_source *source, const struct config_key
 }
 
 static int names_set(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *node, bool is_append, void *field)
+                     const struct yaml_node *node, bool is_append, void *field)
 {
     return texts_set(source, key, node, is_append, take_name, field);
 }
@@ -184,7 +184,7 @@ const struct config_type config_type_texts = {
 };
 
 static int take_addr(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *item, char **ret)
+                     const struct yaml_node *item, char **ret)
 {
     char *text = NULL;
     int r = config_type_addr.set(source, key, item, false, &text);
@@ -195,7 +195,7 @@ static int take_addr(const struct config_source *source, const struct config_key
 }
 
 static int addrs_set(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *node, bool is_append, void *field)
+                     const struct yaml_node *node, bool is_append, void *field)
 {
     return texts_set(source, key, node, is_append, take_addr, field);
 }

@@ -10,11 +10,11 @@
 typedef int check_text(const char *text, struct err *reterr);
 
 /* The place of the i-th item. */
-static const struct config_node *item_at(const struct config_node *node, size_t i)
+static const struct yaml_node *item_at(const struct yaml_node *node, size_t i)
 {
-    const struct config_node *item = node;
+    const struct yaml_node *item = node;
 
-    if (node->kind != CONFIG_NODE_LIST)
+    if (node->kind != YAML_NODE_LIST)
         return node;
     for (item = node->first; i > 0; i--)
         item = item->next;
@@ -23,8 +23,7 @@ static const struct config_node *item_at(const struct config_node *node, size_t 
 
 /* The list as of any texts, then each item by its own rules. */
 static int checked_set(const struct config_source *source, const struct config_key *key,
-                       const struct config_node *node, bool is_append, check_text *check,
-                       void *field)
+                       const struct yaml_node *node, bool is_append, check_text *check, void *field)
 {
     struct config_texts list = {0};
     int result = config_type_texts.set(source, key, node, false, &list);
@@ -44,13 +43,13 @@ static int checked_set(const struct config_source *source, const struct config_k
 }
 
 static int models_set(const struct config_source *source, const struct config_key *key,
-                      const struct config_node *node, bool is_append, void *field)
+                      const struct yaml_node *node, bool is_append, void *field)
 {
     return checked_set(source, key, node, is_append, routes_check_model, field);
 }
 
 static int aliases_set(const struct config_source *source, const struct config_key *key,
-                       const struct config_node *node, bool is_append, void *field)
+                       const struct yaml_node *node, bool is_append, void *field)
 {
     return checked_set(source, key, node, is_append, routes_check_alias, field);
 }

@@ -15,13 +15,13 @@
 enum { PATH_BYTES_MAX = 4095 };
 
 static int out_of_range(const struct config_source *source, const struct config_key *key,
-                        const struct config_node *node)
+                        const struct yaml_node *node)
 {
     char shown[ERR_LIST_SHOWN_MAX], range[CONFIG_RANGE_MAX];
     struct err *e = config_keys_error(source, node);
 
     (void)err_set(e, -EINVAL, "\"%s\": %s is out of range", key->path,
-                  err_list_shown(config_node_span(node), shown));
+                  err_list_shown(yaml_span(node), shown));
     err_hint(e, "allowed: %s", config_keys_range(key, range));
     return -EINVAL;
 }
@@ -29,7 +29,7 @@ static int out_of_range(const struct config_source *source, const struct config_
 /* --- true and false --- */
 
 static int bool_set(const struct config_source *source, const struct config_key *key,
-                    const struct config_node *node, bool is_append, void *field)
+                    const struct yaml_node *node, bool is_append, void *field)
 {
     static const char *const meant_true[] = {"yes", "on", "True", "TRUE", "1", "y"};
     char shown[ERR_LIST_SHOWN_MAX];
@@ -51,7 +51,7 @@ static int bool_set(const struct config_source *source, const struct config_key 
     }
     e = config_keys_error(source, node);
     (void)err_set(e, -EINVAL, "\"%s\": \"%s\" is neither true nor false", key->path,
-                  err_list_shown(config_node_span(node), shown));
+                  err_list_shown(yaml_span(node), shown));
     err_hint(e, "write %s", meant);
     return -EINVAL;
 }
@@ -79,7 +79,7 @@ const struct config_type config_type_bool = {
 /* --- counts --- */
 
 static int count_set(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *node, bool is_append, void *field)
+                     const struct yaml_node *node, bool is_append, void *field)
 {
     char shown[ERR_LIST_SHOWN_MAX], range[CONFIG_RANGE_MAX];
     int r = config_values_need_scalar(source, key, node);
@@ -94,13 +94,13 @@ static int count_set(const struct config_source *source, const struct config_key
         *ret = 0;
         return 0;
     }
-    r = num_parse_u64(config_node_span(node), &v);
+    r = num_parse_u64(yaml_span(node), &v);
     if (r == -ERANGE || (r == 0 && (v < (uint64_t)key->min || v > (uint64_t)key->max)))
         return out_of_range(source, key, node);
     if (r < 0) {
         e = config_keys_error(source, node);
         (void)err_set(e, -EINVAL, "\"%s\": \"%s\" is not a whole number", key->path,
-                      err_list_shown(config_node_span(node), shown));
+                      err_list_shown(yaml_span(node), shown));
         err_hint(e, "allowed: %s", config_keys_range(key, range));
         return -EINVAL;
     }
@@ -134,7 +134,7 @@ const struct config_type config_type_count = {
 /* --- sizes --- */
 
 static int bytes_set(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *node, bool is_append, void *field)
+                     const struct yaml_node *node, bool is_append, void *field)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     int r = config_values_need_scalar(source, key, node);
@@ -145,13 +145,13 @@ static int bytes_set(const struct config_source *source, const struct config_key
     (void)is_append;
     if (r < 0)
         return r;
-    r = num_parse_bytes(config_node_span(node), &v);
+    r = num_parse_bytes(yaml_span(node), &v);
     if (r == -ERANGE || (r == 0 && (v < (uint64_t)key->min || v > (uint64_t)key->max)))
         return out_of_range(source, key, node);
     if (r < 0) {
         e = config_keys_error(source, node);
         (void)err_set(e, -EINVAL, "\"%s\": \"%s\" is not a size", key->path,
-                      err_list_shown(config_node_span(node), shown));
+                      err_list_shown(yaml_span(node), shown));
         err_hint(e, "a whole number and a unit (KiB, MiB, GiB, or KB, MB, GB for powers of 1000; "
                     "none: bytes), for example 64MiB");
         return -EINVAL;
@@ -180,7 +180,7 @@ const struct config_type config_type_bytes = {
 /* --- durations --- */
 
 static int duration_set(const struct config_source *source, const struct config_key *key,
-                        const struct config_node *node, bool is_append, void *field)
+                        const struct yaml_node *node, bool is_append, void *field)
 {
     int r = config_values_need_scalar(source, key, node);
     int64_t *ret = field;
@@ -229,7 +229,7 @@ static void text_replace(char **field, char *text)
 }
 
 static int text_set(const struct config_source *source, const struct config_key *key,
-                    const struct config_node *node, bool is_append, void *field)
+                    const struct yaml_node *node, bool is_append, void *field)
 {
     char *text;
     int r = config_values_take_text(source, key, node, PATH_BYTES_MAX, &text);
@@ -274,7 +274,7 @@ const struct config_type config_type_text = {
 /* --- one address --- */
 
 static int addr_set(const struct config_source *source, const struct config_key *key,
-                    const struct config_node *node, bool is_append, void *field)
+                    const struct yaml_node *node, bool is_append, void *field)
 {
     char *text;
     struct addr a;
@@ -311,7 +311,7 @@ const struct config_type config_type_addr = {
 static const char *const level_names[] = {"error", "warn", "info", "debug"};
 
 static int level_set(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *node, bool is_append, void *field)
+                     const struct yaml_node *node, bool is_append, void *field)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     int r = config_values_need_scalar(source, key, node);
@@ -323,12 +323,12 @@ static int level_set(const struct config_source *source, const struct config_key
         return r;
     if (log_level_parse(node->text, field) == 0)
         return 0;
-    suggest_init(&s, config_node_span(node));
+    suggest_init(&s, yaml_span(node));
     for (size_t i = 0; i < ARRAY_LEN(level_names); i++)
         suggest_offer(&s, span_cstr(level_names[i]));
     e = config_keys_error(source, node);
     (void)err_set(e, -EINVAL, "\"%s\": \"%s\" is not a level", key->path,
-                  err_list_shown(config_node_span(node), shown));
+                  err_list_shown(yaml_span(node), shown));
     if (s.best.n > 0)
         err_hint(e, "did you mean \"%.*s\"?", SPAN_ARG(s.best));
     else

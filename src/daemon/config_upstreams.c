@@ -17,7 +17,7 @@ enum { URL_BYTES_MAX = 1000 };
 /* --- kinds of values --- */
 
 static int name_set(const struct config_source *source, const struct config_key *key,
-                    const struct config_node *node, bool is_append, void *field)
+                    const struct yaml_node *node, bool is_append, void *field)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     char **name = field;
@@ -39,13 +39,13 @@ static int name_set(const struct config_source *source, const struct config_key 
     e = config_keys_error(source, node);
     (void)err_set(e, -EINVAL,
                   "upstream name \"%s\" has other characters than letters, digits, . _ : -",
-                  err_list_shown(config_node_span(node), shown));
+                  err_list_shown(yaml_span(node), shown));
     err_hint(e, "it becomes a metric label; for example vllm-1");
     return -EINVAL;
 }
 
 static int url_set(const struct config_source *source, const struct config_key *key,
-                   const struct config_node *node, bool is_append, void *field)
+                   const struct yaml_node *node, bool is_append, void *field)
 {
     struct gateway_upstream parsed;
     struct err parse_err = {0};
@@ -94,7 +94,7 @@ static const struct config_type type_url = {
 /* --- proxies --- */
 
 static int proxy_set(const struct config_source *source, const struct config_key *key,
-                     const struct config_node *node, bool is_append, void *field)
+                     const struct yaml_node *node, bool is_append, void *field)
 {
     struct proxy parsed;
     struct err parse_err = {0};
@@ -443,7 +443,7 @@ static const char *clash_of(const struct config_upstream *u, const char **ret_hi
     return NULL;
 }
 
-static int finish(const struct config_source *source, const struct config_node *node, void *item)
+static int finish(const struct config_source *source, const struct yaml_node *node, void *item)
 {
     struct config_upstream *u = item;
     const char *hint;

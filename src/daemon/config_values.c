@@ -88,21 +88,21 @@ int config_values_text(struct span text, struct buf *out)
     return r < 0 ? r : buf_append(out, SPAN("\""));
 }
 
-const char *config_values_kind(const struct config_node *node)
+const char *config_values_kind(const struct yaml_node *node)
 {
-    if (node->kind == CONFIG_NODE_LIST)
+    if (node->kind == YAML_NODE_LIST)
         return "a list";
-    return node->kind == CONFIG_NODE_MAP ? "a mapping" : "a text";
+    return node->kind == YAML_NODE_MAP ? "a mapping" : "a text";
 }
 
 int config_values_need_scalar(const struct config_source *source, const struct config_key *key,
-                              const struct config_node *node)
+                              const struct yaml_node *node)
 {
     struct err *e;
 
-    if (node->kind == CONFIG_NODE_BAD)
+    if (node->kind == YAML_NODE_BAD)
         return -EINVAL;
-    if (node->kind != CONFIG_NODE_SCALAR) {
+    if (node->kind != YAML_NODE_SCALAR) {
         e = config_keys_error(source, node);
         (void)err_set(e, -EINVAL, "%s\"%s\" has to be %s, not %s",
                       key->type->is_list ? "a value in " : "", key->path,
@@ -111,7 +111,7 @@ int config_values_need_scalar(const struct config_source *source, const struct c
                  key->example ? key->example : key->def);
         return -EINVAL;
     }
-    if (config_node_is_null(node)) {
+    if (yaml_is_null(node)) {
         e = config_keys_error(source, node);
         (void)err_set(e, -EINVAL, "\"%s\" has no value", key->path);
         if (key->def)
@@ -146,7 +146,7 @@ static bool is_control(const char *text, size_t i)
 }
 
 int config_values_take_text(const struct config_source *source, const struct config_key *key,
-                            const struct config_node *node, size_t max, char **ret)
+                            const struct yaml_node *node, size_t max, char **ret)
 {
     int r = config_values_need_scalar(source, key, node);
     char *text;
@@ -179,10 +179,10 @@ static struct span unit_of(struct span s)
 }
 
 int config_values_parse_duration(const struct config_source *source, const struct config_key *key,
-                                 const struct config_node *node, int64_t *ret_ns)
+                                 const struct yaml_node *node, int64_t *ret_ns)
 {
     char shown[ERR_LIST_SHOWN_MAX];
-    struct span s = config_node_span(node);
+    struct span s = yaml_span(node);
     struct span unit = unit_of(s);
     struct err *e;
     int r = num_parse_duration(s, ret_ns);

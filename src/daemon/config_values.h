@@ -24,17 +24,17 @@ int config_values_text(struct span text, struct buf *out) WARN_UNUSED;
 
 /* 0 when node is a scalar that is not null; else -EINVAL, and the mistake is listed. */
 int config_values_need_scalar(const struct config_source *source, const struct config_key *key,
-                              const struct config_node *node) WARN_UNUSED;
+                              const struct yaml_node *node) WARN_UNUSED;
 
 /* A scalar without control characters and of at most max bytes, owned by the caller. */
 int config_values_take_text(const struct config_source *source, const struct config_key *key,
-                            const struct config_node *node, size_t max, char **ret) WARN_UNUSED;
+                            const struct yaml_node *node, size_t max, char **ret) WARN_UNUSED;
 
 /* Parse with the message; no bounds. */
 int config_values_parse_duration(const struct config_source *source, const struct config_key *key,
-                                 const struct config_node *node, int64_t *ret_ns) WARN_UNUSED;
+                                 const struct yaml_node *node, int64_t *ret_ns) WARN_UNUSED;
 
 /* "a list", "a mapping", "a text". */
-const char *config_values_kind(const struct config_node *node);
+const char *config_values_kind(const struct yaml_node *node);
 
 #endif

@@ -16,11 +16,11 @@ struct config_walk {
     const struct config_source *source;
     /* One key and its value; negative ends the walk. */
     int (*on_value)(struct config_walk *w, const struct config_key *key,
-                    const struct config_node *node);
+                    const struct yaml_node *node);
     bool has_unknown; /* a mistake of the walk's own was listed */
 };
 
 /* map is a mapping. 0, or what on_value ended with. */
-int config_walk_map(struct config_walk *w, const struct config_node *map);
+int config_walk_map(struct config_walk *w, const struct yaml_node *map);
 
 #endif

@@ -22,8 +22,8 @@
 #include <stdint.h>
 
 #include "base/attr.h"
+#include "base/err_list.h"
 #include "base/span.h"
-#include "daemon/config_errors.h"
 #include "policy/keyring.h"
 
 /*

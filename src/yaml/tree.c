@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon/config_yaml.c - libyaml's events -> struct config_node.
+ * yaml/tree.c - libyaml's events -> struct yaml_node.
  *
  * The tree is built here and not by yaml_parser_load, which expands aliases, recurses without a
  * bound and gives up at the first mistake. Every event carries the place it came from. A refused
  * construct (anchor, tag, duplicate key) is listed and reading goes on; only a text that libyaml
  * cannot follow, or one over a limit, ends it, and then what was read so far is still handed out.
  */
-#include "daemon/config_yaml.h"
+#include "yaml/tree.h"
 
 #include <errno.h>
 #include <yaml.h>
@@ -34,22 +34,22 @@ static struct err *error_at_mark(struct reader *rd, yaml_mark_t mark)
     return error_at(rd, (int)mark.line + 1, (int)mark.column + 1);
 }
 
-struct config_node *config_yaml_free(struct config_node *node)
+struct yaml_node *yaml_free(struct yaml_node *node)
 {
     while (node) {
-        struct config_node *next = node->next;
+        struct yaml_node *next = node->next;
 
-        config_yaml_free(node->first); /* at most CONFIG_YAML_DEPTH_MAX deep */
-        config_yaml_free(node->value);
+        yaml_free(node->first); /* at most YAML_DEPTH_MAX deep */
+        yaml_free(node->value);
         mem_free(node);
         node = next;
     }
     return NULL;
 }
 
-static struct config_node *node_new(enum config_node_kind kind, struct span text)
+static struct yaml_node *node_new(enum yaml_node_kind kind, struct span text)
 {
-    struct config_node *node = mem_zalloc(1, sizeof(*node) + text.n + 1);
+    struct yaml_node *node = mem_zalloc(1, sizeof(*node) + text.n + 1);
 
     if (!node)
         return NULL;
@@ -60,9 +60,9 @@ static struct config_node *node_new(enum config_node_kind kind, struct span text
     return node;
 }
 
-struct config_node *config_yaml_scalar(struct span text)
+struct yaml_node *yaml_scalar(struct span text)
 {
-    return node_new(CONFIG_NODE_SCALAR, text);
+    return node_new(YAML_NODE_SCALAR, text);
 }
 
 /* --- what libyaml says, for people --- */
@@ -196,7 +196,7 @@ static void refuse_extras(struct reader *rd, yaml_mark_t mark, const yaml_char_t
     }
 }
 
-static struct config_node *alias_node(struct reader *rd, const yaml_event_t *event)
+static struct yaml_node *alias_node(struct reader *rd, const yaml_event_t *event)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct err *e = error_at_mark(rd, event->start_mark);
@@ -204,19 +204,19 @@ static struct config_node *alias_node(struct reader *rd, const yaml_event_t *eve
     (void)err_set(e, -EINVAL, "alias \"*%s\" is not supported",
                   err_list_shown(span_cstr((const char *)event->data.alias.anchor), shown));
     err_hint(e, "write the value out, or put texts that begin with * in quotes");
-    return node_new(CONFIG_NODE_BAD, SPAN(""));
+    return node_new(YAML_NODE_BAD, SPAN(""));
 }
 
-static struct config_node *node_of_event(struct reader *rd, const yaml_event_t *event)
+static struct yaml_node *node_of_event(struct reader *rd, const yaml_event_t *event)
 {
-    struct config_node *node = NULL;
+    struct yaml_node *node = NULL;
 
     switch (event->type) {
     case YAML_ALIAS_EVENT:
         return alias_node(rd, event);
     case YAML_SCALAR_EVENT:
         refuse_extras(rd, event->start_mark, event->data.scalar.anchor, event->data.scalar.tag);
-        node = node_new(CONFIG_NODE_SCALAR,
+        node = node_new(YAML_NODE_SCALAR,
                         yaml_text(event->data.scalar.value, event->data.scalar.length));
         if (node)
             node->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
@@ -224,13 +224,13 @@ static struct config_node *node_of_event(struct reader *rd, const yaml_event_t *
     case YAML_SEQUENCE_START_EVENT:
         refuse_extras(rd, event->start_mark, event->data.sequence_start.anchor,
                       event->data.sequence_start.tag);
-        return node_new(CONFIG_NODE_LIST, SPAN(""));
+        return node_new(YAML_NODE_LIST, SPAN(""));
     case YAML_MAPPING_START_EVENT:
         refuse_extras(rd, event->start_mark, event->data.mapping_start.anchor,
                       event->data.mapping_start.tag);
-        return node_new(CONFIG_NODE_MAP, SPAN(""));
+        return node_new(YAML_NODE_MAP, SPAN(""));
     default: /* the grammar allows no other event where a node begins */
-        return node_new(CONFIG_NODE_BAD, SPAN(""));
+        return node_new(YAML_NODE_BAD, SPAN(""));
     }
 }
 
@@ -238,15 +238,15 @@ static int check_limits(struct reader *rd, yaml_mark_t mark, int depth)
 {
     struct err *e;
 
-    if (depth > CONFIG_YAML_DEPTH_MAX) {
+    if (depth > YAML_DEPTH_MAX) {
         e = error_at_mark(rd, mark);
-        (void)err_set(e, -E2BIG, "more than %d levels of nesting", CONFIG_YAML_DEPTH_MAX);
+        (void)err_set(e, -E2BIG, "more than %d levels of nesting", YAML_DEPTH_MAX);
         err_hint(e, "no key needs so many; is this the right file?");
         return -EBADMSG;
     }
-    if (++rd->n_nodes > CONFIG_YAML_NODES_MAX) {
+    if (++rd->n_nodes > YAML_NODES_MAX) {
         e = error_at_mark(rd, mark);
-        (void)err_set(e, -E2BIG, "more than %d keys and values", CONFIG_YAML_NODES_MAX);
+        (void)err_set(e, -E2BIG, "more than %d keys and values", YAML_NODES_MAX);
         err_hint(e, "no configuration needs so many; is this the right file?");
         return -EBADMSG;
     }
@@ -254,38 +254,38 @@ static int check_limits(struct reader *rd, yaml_mark_t mark, int depth)
 }
 
 /* Marks the key that was just added when it is not usable. */
-static void check_key(struct reader *rd, const struct config_node *map, struct config_node *key)
+static void check_key(struct reader *rd, const struct yaml_node *map, struct yaml_node *key)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct err *e;
 
-    if (key->kind == CONFIG_NODE_LIST || key->kind == CONFIG_NODE_MAP) {
+    if (key->kind == YAML_NODE_LIST || key->kind == YAML_NODE_MAP) {
         e = error_at(rd, key->line, key->column);
         (void)err_set(e, -EINVAL, "a key has to be a text, not a list or mapping");
         err_hint(e, "put texts that begin with [ or { in quotes");
-        key->kind = CONFIG_NODE_BAD;
+        key->kind = YAML_NODE_BAD;
     }
-    if (key->kind == CONFIG_NODE_BAD)
+    if (key->kind == YAML_NODE_BAD)
         return;
-    for (const struct config_node *k = map->first; k != key; k = k->next) {
-        if (k->kind == CONFIG_NODE_SCALAR && span_eq(config_node_span(k), config_node_span(key))) {
+    for (const struct yaml_node *k = map->first; k != key; k = k->next) {
+        if (k->kind == YAML_NODE_SCALAR && span_eq(yaml_span(k), yaml_span(key))) {
             e = error_at(rd, key->line, key->column);
             (void)err_set(e, -EEXIST, "key \"%s\" stands twice",
-                          err_list_shown(config_node_span(key), shown));
+                          err_list_shown(yaml_span(key), shown));
             err_hint(e, "the first one is on line %d; keep one of them", k->line);
-            key->kind = CONFIG_NODE_BAD;
+            key->kind = YAML_NODE_BAD;
             return;
         }
     }
 }
 
-static int read_children(struct reader *rd, struct config_node *parent, int depth);
+static int read_children(struct reader *rd, struct yaml_node *parent, int depth);
 
 /* The node that begins with *event, which is consumed, into *slot. */
-static int read_node(struct reader *rd, yaml_event_t *event, int depth, struct config_node **slot)
+static int read_node(struct reader *rd, yaml_event_t *event, int depth, struct yaml_node **slot)
 {
     yaml_mark_t mark = event->start_mark;
-    struct config_node *node = NULL;
+    struct yaml_node *node = NULL;
     int r = check_limits(rd, mark, depth);
 
     if (r == 0) {
@@ -298,13 +298,12 @@ static int read_node(struct reader *rd, yaml_event_t *event, int depth, struct c
     node->line = (int)mark.line + 1;
     node->column = (int)mark.column + 1;
     *slot = node;
-    if (node->kind == CONFIG_NODE_LIST || node->kind == CONFIG_NODE_MAP)
+    if (node->kind == YAML_NODE_LIST || node->kind == YAML_NODE_MAP)
         r = read_children(rd, node, depth);
     return r;
 }
 
-static int read_value(struct reader *rd, struct config_node *map, struct config_node *key,
-                      int depth)
+static int read_value(struct reader *rd, struct yaml_node *map, struct yaml_node *key, int depth)
 {
     yaml_event_t event;
     int r;
@@ -314,9 +313,9 @@ static int read_value(struct reader *rd, struct config_node *map, struct config_
     return r < 0 ? r : read_node(rd, &event, depth + 1, &key->value);
 }
 
-static int read_children(struct reader *rd, struct config_node *parent, int depth)
+static int read_children(struct reader *rd, struct yaml_node *parent, int depth)
 {
-    struct config_node **slot = &parent->first;
+    struct yaml_node **slot = &parent->first;
 
     parent->is_cut = true;
     for (;;) {
@@ -331,7 +330,7 @@ static int read_children(struct reader *rd, struct config_node *parent, int dept
             return 0;
         }
         r = read_node(rd, &event, depth + 1, slot);
-        if (r == 0 && parent->kind == CONFIG_NODE_MAP)
+        if (r == 0 && parent->kind == YAML_NODE_MAP)
             r = read_value(rd, parent, *slot, depth);
         if (r < 0)
             return r;
@@ -351,7 +350,7 @@ static int second_document(struct reader *rd, yaml_mark_t mark)
     return -EBADMSG;
 }
 
-static int read_stream(struct reader *rd, struct config_node **root)
+static int read_stream(struct reader *rd, struct yaml_node **root)
 {
     for (;;) {
         yaml_event_t event;
@@ -384,16 +383,16 @@ static int read_stream(struct reader *rd, struct config_node **root)
     }
 }
 
-int config_yaml_parse(struct span text, const char *where, struct config_node **ret_root,
-                      struct err_list *errs)
+int yaml_read(struct span text, const char *where, struct yaml_node **ret_root,
+              struct err_list *errs)
 {
     struct reader rd = {.text = text, .where = where, .errs = errs};
-    struct config_node *root = NULL;
+    struct yaml_node *root = NULL;
     int r;
 
-    if (text.n > CONFIG_YAML_BYTES_MAX) {
+    if (text.n > YAML_BYTES_MAX) {
         struct err *e = err_list_add(errs, where, 0, 0);
-        (void)err_set(e, -EFBIG, "larger than %d KiB", CONFIG_YAML_BYTES_MAX / 1024);
+        (void)err_set(e, -EFBIG, "larger than %d KiB", YAML_BYTES_MAX / 1024);
         err_hint(e, "no configuration needs so much; is this the right file?");
         *ret_root = NULL;
         return -EBADMSG;
@@ -405,11 +404,11 @@ int config_yaml_parse(struct span text, const char *where, struct config_node **
     r = read_stream(&rd, &root);
     yaml_parser_delete(&rd.parser);
     if (r == -ENOMEM) {
-        config_yaml_free(root);
+        yaml_free(root);
         return r;
     }
-    if (root && config_node_is_null(root))
-        root = config_yaml_free(root);
+    if (root && yaml_is_null(root))
+        root = yaml_free(root);
     *ret_root = root;
     return r == 0 && rd.has_mistakes ? -EINVAL : r;
 }

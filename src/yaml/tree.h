@@ -1,74 +1,74 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon/config_yaml.h - YAML text -> a small tree that knows line and column of everything.
+ * yaml/tree.h - YAML text -> a small tree that knows line and column of everything.
  *
  * Role:      the part of YAML that a configuration needs: one document of mappings, lists and
  *            scalars. Anchors, aliases, merge keys and tags are refused, so that a small file
  *            cannot stand for a large one. Knows nothing of keys.
- * Limits:    CONFIG_YAML_BYTES_MAX of text, CONFIG_YAML_NODES_MAX values, CONFIG_YAML_DEPTH_MAX
+ * Limits:    YAML_BYTES_MAX of text, YAML_NODES_MAX values, YAML_DEPTH_MAX
  *            levels.
  * Threading: plain values.
  */
-#ifndef DAEMON_CONFIG_YAML_H
-#define DAEMON_CONFIG_YAML_H
+#ifndef YAML_TREE_H
+#define YAML_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/attr.h"
+#include "base/err_list.h"
 #include "base/span.h"
-#include "daemon/config_errors.h"
 
 enum {
-    CONFIG_YAML_BYTES_MAX = 1 << 20,
-    CONFIG_YAML_NODES_MAX = 10000,
-    CONFIG_YAML_DEPTH_MAX = 10,
+    YAML_BYTES_MAX = 1 << 20,
+    YAML_NODES_MAX = 10000,
+    YAML_DEPTH_MAX = 10,
 };
 
-enum config_node_kind {
-    CONFIG_NODE_SCALAR,
-    CONFIG_NODE_LIST,
-    CONFIG_NODE_MAP,
-    CONFIG_NODE_BAD, /* a mistake is listed already; to be passed over */
+enum yaml_node_kind {
+    YAML_NODE_SCALAR,
+    YAML_NODE_LIST,
+    YAML_NODE_MAP,
+    YAML_NODE_BAD, /* a mistake is listed already; to be passed over */
 };
 
-struct config_node {
-    enum config_node_kind kind;
-    int line, column;          /* from 1; column in characters */
-    bool is_plain;             /* a scalar without quotes */
-    bool is_cut;               /* a list or mapping whose end was not reached */
-    struct config_node *next;  /* in the list, or the next key of the mapping */
-    struct config_node *first; /* of a list or mapping; the children of a mapping are its keys */
-    struct config_node *value; /* of a key; NULL when the text ended before it */
-    size_t n;                  /* scalar: bytes; list, mapping: children */
-    char text[];               /* scalar: NUL-terminated */
+struct yaml_node {
+    enum yaml_node_kind kind;
+    int line, column;        /* from 1; column in characters */
+    bool is_plain;           /* a scalar without quotes */
+    bool is_cut;             /* a list or mapping whose end was not reached */
+    struct yaml_node *next;  /* in the list, or the next key of the mapping */
+    struct yaml_node *first; /* of a list or mapping; the children of a mapping are its keys */
+    struct yaml_node *value; /* of a key; NULL when the text ended before it */
+    size_t n;                /* scalar: bytes; list, mapping: children */
+    char text[];             /* scalar: NUL-terminated */
 };
 
-static inline struct span config_node_span(const struct config_node *node)
+static inline struct span yaml_span(const struct yaml_node *node)
 {
     return span_of(node->text, node->n);
 }
 
 /* Empty, "~" or "null" without quotes. */
-static inline bool config_node_is_null(const struct config_node *node)
+static inline bool yaml_is_null(const struct yaml_node *node)
 {
-    return node->kind == CONFIG_NODE_SCALAR && node->is_plain &&
+    return node->kind == YAML_NODE_SCALAR && node->is_plain &&
            (node->n == 0 || strcmp(node->text, "~") == 0 || strcmp(node->text, "null") == 0);
 }
 
 /*
  * Parses text; where names it in messages. Duplicate keys are mistakes too.
- * Returns 0 with the tree in *ret_root (config_yaml_free), NULL for an empty document. On mistakes,
+ * Returns 0 with the tree in *ret_root (yaml_free), NULL for an empty document. On mistakes,
  * which are added to errs: -EINVAL, and *ret_root is what was understood, so that the rest can be
  * checked as well; -EBADMSG when the text could not be followed to its end, so that keys may seem
  * to be missing. -ENOMEM: *ret_root is untouched.
  */
-int config_yaml_parse(struct span text, const char *where, struct config_node **ret_root,
-                      struct err_list *errs) WARN_UNUSED;
+int yaml_read(struct span text, const char *where, struct yaml_node **ret_root,
+              struct err_list *errs) WARN_UNUSED;
 
 /* A scalar made of text, as from line 0. NULL: out of memory. */
-struct config_node *config_yaml_scalar(struct span text);
+struct yaml_node *yaml_scalar(struct span text);
 
-struct config_node *config_yaml_free(struct config_node *node); /* returns NULL */
+struct yaml_node *yaml_free(struct yaml_node *node); /* returns NULL */
 
 #endif

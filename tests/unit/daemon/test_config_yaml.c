@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "daemon/config_yaml.h"
+#include "yaml/tree.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,28 +12,28 @@
 #include "harness.h"
 #include "memfail.h"
 
-static int parse(struct span text, struct config_node **ret)
+static int parse(struct span text, struct yaml_node **ret)
 {
     err_list_init(&errs);
-    return config_yaml_parse(text, "f.yaml", ret, &errs);
+    return yaml_read(text, "f.yaml", ret, &errs);
 }
 
 /* --- the tree --- */
 
 /* "{a@1:1=1,b@2:1=[x@2:4,'y'@2:7]}" */
-static void write_tree(const struct config_node *node, struct buf *out)
+static void write_tree(const struct yaml_node *node, struct buf *out)
 {
     int r = 0;
 
-    if (node->kind == CONFIG_NODE_SCALAR)
-        r = buf_printf(out, "%s%.*s%s", node->is_plain ? "" : "'", SPAN_ARG(config_node_span(node)),
+    if (node->kind == YAML_NODE_SCALAR)
+        r = buf_printf(out, "%s%.*s%s", node->is_plain ? "" : "'", SPAN_ARG(yaml_span(node)),
                        node->is_plain ? "" : "'");
-    else if (node->kind == CONFIG_NODE_BAD)
+    else if (node->kind == YAML_NODE_BAD)
         r = buf_printf(out, "BAD");
     else
-        r = buf_printf(out, node->kind == CONFIG_NODE_LIST ? "[" : "{");
+        r = buf_printf(out, node->kind == YAML_NODE_LIST ? "[" : "{");
     assert_int_equal(r, 0);
-    for (const struct config_node *c = node->first; c; c = c->next) {
+    for (const struct yaml_node *c = node->first; c; c = c->next) {
         write_tree(c, out);
         if (c->value) {
             assert_int_equal(buf_printf(out, "="), 0);
@@ -42,8 +42,8 @@ static void write_tree(const struct config_node *node, struct buf *out)
         if (c->next)
             assert_int_equal(buf_printf(out, ","), 0);
     }
-    if (node->kind == CONFIG_NODE_LIST || node->kind == CONFIG_NODE_MAP)
-        r = buf_printf(out, "%s%s", node->kind == CONFIG_NODE_LIST ? "]" : "}",
+    if (node->kind == YAML_NODE_LIST || node->kind == YAML_NODE_MAP)
+        r = buf_printf(out, "%s%s", node->kind == YAML_NODE_LIST ? "]" : "}",
                        node->is_cut ? "..." : "");
     assert_int_equal(r, 0);
     assert_int_equal(buf_printf(out, "@%d:%d", node->line, node->column), 0);
@@ -78,7 +78,7 @@ static void test_trees(void **state)
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct config_node *root = NULL;
+        struct yaml_node *root = NULL;
         struct buf out;
         int r = parse(span_cstr(rows[i].text), &root);
 
@@ -91,7 +91,7 @@ static void test_trees(void **state)
         assert_row(rows[i].text, r == rows[i].r);
         assert_row(rows[i].text, errs.n == rows[i].n_errs);
         buf_done(&out);
-        config_yaml_free(root);
+        yaml_free(root);
     }
 }
 
@@ -103,11 +103,11 @@ static void test_null(void **state)
     } rows[] = {{"[]", false}, {"''", false}, {"\"~\"", false}, {"0", false}, {"nil", false}};
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        struct config_node *root = NULL;
+        struct yaml_node *root = NULL;
 
         assert_int_equal(parse(span_cstr(rows[i].text), &root), 0);
-        assert_row(rows[i].text, root && config_node_is_null(root) == rows[i].is_null);
-        config_yaml_free(root);
+        assert_row(rows[i].text, root && yaml_is_null(root) == rows[i].is_null);
+        yaml_free(root);
     }
 }
 
@@ -154,7 +154,7 @@ static void test_hostile(void **state)
         {"directives", "", "%TAG !a! tag:a,2000:\n", "--- a\n", 20000},
         {"NUL bytes", "a: 1\n", "\x01", "", 10000},
         {"carriage returns", "a: 1", "\r", "b", 100000},
-        {"too large", "# ", "x", "", CONFIG_YAML_BYTES_MAX},
+        {"too large", "# ", "x", "", YAML_BYTES_MAX},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -174,7 +174,7 @@ static void test_hostile(void **state)
 /* Each level names the one before twice: 2^20 values if it were expanded. */
 static void test_alias_bomb(void **state)
 {
-    struct config_node *root = NULL;
+    struct yaml_node *root = NULL;
     struct buf text;
 
     (void)state;
@@ -185,34 +185,34 @@ static void test_alias_bomb(void **state)
     assert_int_equal(parse(buf_span(&text), &root), -EINVAL);
     assert_int_equal(errs.n + errs.n_dropped, 61);
     assert_string_equal(errs.items[0].err.text, "anchor \"&a0\" is not supported");
-    config_yaml_free(root);
+    yaml_free(root);
     buf_done(&text);
 }
 
 static void test_limits(void **state)
 {
-    struct config_node *root = NULL;
+    struct yaml_node *root = NULL;
     struct buf text;
 
     (void)state;
     buf_init(&text, (size_t)2 << 20);
     /* The root and the nodes below it: exactly the limit, then one more. */
     assert_int_equal(buf_append(&text, SPAN("[")), 0);
-    for (int i = 0; i < CONFIG_YAML_NODES_MAX - 1; i++)
+    for (int i = 0; i < YAML_NODES_MAX - 1; i++)
         assert_int_equal(buf_append(&text, SPAN("a, ")), 0);
     assert_int_equal(buf_append(&text, SPAN("]")), 0);
     assert_int_equal(parse(buf_span(&text), &root), 0);
-    assert_int_equal(root->n, CONFIG_YAML_NODES_MAX - 1);
-    root = config_yaml_free(root);
+    assert_int_equal(root->n, YAML_NODES_MAX - 1);
+    root = yaml_free(root);
     buf_truncate(&text, buf_len(&text) - 1);
     assert_int_equal(buf_append(&text, SPAN("a]")), 0);
     assert_int_equal(parse(buf_span(&text), &root), -EBADMSG);
     assert_string_equal(errs.items[0].err.text, "more than 10000 keys and values");
-    root = config_yaml_free(root);
+    root = yaml_free(root);
 
     /* Bytes: comments count. */
     buf_clear(&text);
-    for (int i = 0; i < CONFIG_YAML_BYTES_MAX / 4; i++)
+    for (int i = 0; i < YAML_BYTES_MAX / 4; i++)
         assert_int_equal(buf_append(&text, SPAN("# x\n")), 0);
     assert_int_equal(parse(buf_span(&text), &root), 0);
     assert_null(root);
@@ -267,10 +267,10 @@ static void test_prefixes_and_damage(void **state)
 
 static int attempt_parse(void *ctx)
 {
-    struct config_node *root = NULL;
+    struct yaml_node *root = NULL;
     int r = parse(span_cstr(ctx), &root);
 
-    config_yaml_free(root);
+    yaml_free(root);
     return r;
 }
 
@@ -281,7 +281,7 @@ static void test_no_memory(void **state)
     (void)state;
     memcpy(text, sample, sizeof(sample));
     assert_true(memfail_each(attempt_parse, text) > 20);
-    assert_null(config_yaml_free(NULL));
+    assert_null(yaml_free(NULL));
 }
 
 int main(void)
