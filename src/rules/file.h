@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rules/file.h - a rule file, as Prometheus has them: read, checked, printed.
+ *
+ * Grammar:   groups of name, interval, query_offset, limit, labels, rules; rules of record or alert
+ *            with expr, for, keep_firing_for, labels, annotations. That of Prometheus 3.x; files
+ * for 2.42 are a part of it. Checks:    all mistakes at once, each with file, line, column and a
+ * hint: unknown keys ("did you mean"), a group or rule twice, names, durations, expressions
+ * (position inside of the text counts from where the text stands), templates (parsed, and their
+ * function names known), a label called __name__, `for` on a recording rule. A file with a mistake
+ * is refused whole. Advice:    what is allowed and will not do what one thinks (promtool's lint
+ * duplicates, `for` shorter than the interval, an alert without `for`...): rule_file_advise.
+ * Ownership: everything lives as long as the struct rule_file, which is counted: groups in use keep
+ *            their file.
+ * Threading: constant once read; ref and unref from any thread.
+ */
+#ifndef RULES_FILE_H
+#define RULES_FILE_H
+
+#include "base/err_list.h"
+#include "promql/parse.h"
+#include "template/template.h"
+
+/* A label or annotation of a rule. */
+struct rule_text {
+    struct span name, value;
+    const struct template *template; /* NULL: a recording rule's, which is taken as it is */
+};
+
+struct rule {
+    bool is_alert;
+    struct span name; /* alertname, or the metric that is recorded */
+    struct span text; /* the expression as written */
+    const struct promql_expr *expr;
+    int64_t for_ms, keep_firing_ms;
+    const struct rule_text *labels, *annotations; /* in the order of their names */
+    size_t n_labels, n_annotations;
+    int line; /* of the rule, from 1 */
+};
+
+struct rule_group {
+    struct span name;
+    const char *file;        /* its path */
+    int64_t interval_ms;     /* 0: the default one */
+    int64_t query_offset_ms; /* -1: the default one */
+    uint64_t limit;          /* 0: none */
+    struct labels labels;    /* of all its rules; a rule's own wins */
+    const struct rule *rules;
+    size_t n;
+};
+
+struct rule_file {
+    const struct rule_group *groups;
+    size_t n;
+    const char *path;
+};
+
+enum { RULE_FILE_BYTES_MAX = 4 * 1024 * 1024, RULE_FILE_RULES_MAX = 10000 };
+
+/* where: path in messages, copied. -EINVAL: errs says why. */
+int rule_file_read(struct span text, const char *where, struct rule_file **ret,
+                   struct err_list *errs) WARN_UNUSED;
+struct rule_file *rule_file_ref(struct rule_file *f);
+struct rule_file *rule_file_unref(struct rule_file *f); /* NULL is allowed; returns NULL */
+
+#endif
