@@ -11,7 +11,7 @@ import { assertOutcome } from './lib/records.mjs';
 import { sdk } from './lib/sdk.mjs';
 import test from './lib/test.mjs';
 import { startUpstream } from './lib/upstream.mjs';
-import { SLOW, timed, waitFor } from './lib/wait.mjs';
+import { SLOW, says, timed, waitFor } from './lib/wait.mjs';
 
 /** An error as OpenAI's API tells it. */
 function assertErrorBody(body, message) {
@@ -47,7 +47,7 @@ test('nobody listens upstream: 502 that the client library understands', async (
     assert.equal(r.status, 502);
     assert.equal(r.upstream_status, undefined);
   }
-  assert.match(gateway.process.stderr, /could not connect to upstream/);
+  await says(gateway.process, /could not connect to upstream/);
 });
 
 test('an upstream whose name does not exist', async (t) => {

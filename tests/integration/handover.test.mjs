@@ -16,7 +16,7 @@ import { managed } from './lib/manager.mjs';
 import { BIN, Process, run, start, tempDir } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import test from './lib/test.mjs';
-import { waitFor } from './lib/wait.mjs';
+import { says, waitFor } from './lib/wait.mjs';
 
 const SHORT = { 'ttft-ms': 2, 'itl-ms': 1, tokens: 5 };
 const LONG = { 'ttft-ms': 5, 'itl-ms': 10, tokens: 60 };
@@ -149,7 +149,7 @@ for (const workers of [1, 2])
       const former = await succeed(t, gateway);
       await running.more(20);
       assert.deepEqual(await former.exited, { code: 0, signal: null });
-      assert.match(former.stderr, new RegExp(`process ${gateway.process.pid} serves now`));
+      await says(former, new RegExp(`process ${gateway.process.pid} serves now`));
       await running.more(20);
     }
     assert.equal(statSync(path).mode & 0o777, 0o600);

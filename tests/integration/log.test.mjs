@@ -8,7 +8,7 @@ import { Gateway, Sim, sim } from './lib/daemon.mjs';
 import { freePort, getText, rawClient, request } from './lib/http.mjs';
 import { BIN, tempDir } from './lib/process.mjs';
 import test from './lib/test.mjs';
-import { waitFor } from './lib/wait.mjs';
+import { says, waitFor } from './lib/wait.mjs';
 
 const FAST = sim({ 'ttft-ms': 0, 'itl-ms': 0, tokens: 2 });
 
@@ -67,7 +67,7 @@ test('a device without room: every request is served, the loss is told', async (
 
   const exit = await gateway.process.stop();
   assert.equal(exit.code, 0);
-  assert.match(gateway.process.stderr, /10 records .*"\/dev\/full"/);
+  await says(gateway.process, /10 records .*"\/dev\/full"/);
 });
 
 test('a log that cannot be opened: an error at the start that says which', async (t) => {

@@ -8,7 +8,7 @@ import { request } from './lib/http.mjs';
 import { run } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import test from './lib/test.mjs';
-import { waitFor } from './lib/wait.mjs';
+import { says, waitFor } from './lib/wait.mjs';
 
 const FAST = { 'ttft-ms': 10, 'itl-ms': 2, tokens: 10 };
 
@@ -100,8 +100,8 @@ test('a file with mistakes is refused with all of them, the program goes on', as
   const gateway = await Gateway.start(t, { upstream });
   assert.equal(await gateway.reload({ timeouts: { idle: 'soon' }, wurkers: 3 }), 'refused');
   await gateway.process.printed(/the running configuration stays/, { from: 'stderr' });
-  assert.match(gateway.process.stderr, /inferometer\.yaml:\d+:\d+: .*soon/);
-  assert.match(gateway.process.stderr, /wurkers[^]*did you mean "workers"/);
+  await says(gateway.process, /inferometer\.yaml:\d+:\d+: .*soon/);
+  await says(gateway.process, /wurkers[^]*did you mean "workers"/);
   assert.equal((await gateway.chat({}, { headers: sim(FAST) })).status, 200);
 });
 

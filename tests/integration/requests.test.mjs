@@ -11,7 +11,7 @@ import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { getJson, request } from './lib/http.mjs';
 import { BIN, Process, run, tempDir } from './lib/process.mjs';
 import test from './lib/test.mjs';
-import { SANITIZED, waitFor } from './lib/wait.mjs';
+import { SANITIZED, says, waitFor } from './lib/wait.mjs';
 
 const SHORT = { 'ttft-ms': 1, 'itl-ms': 0, tokens: 3 };
 const idOf = (answer) => answer.headers['x-request-id'];
@@ -396,7 +396,7 @@ for (const kind of ['requests', 'series'])
     const there = ids(await waitForRows(gateway, [after]));
     assert.equal(there.includes(idOf(before)), kind === 'series');
     assert.ok(readdirSync(dir).some((f) => f.startsWith(`${name}.damaged-`)), readdirSync(dir).join());
-    assert.ok(gateway.process.stderr.includes('damaged'), gateway.process.stderr);
+    await says(gateway.process, /damaged/);
     assert.equal((await history(gateway)).state, 'writing');
     assert.deepEqual(await gateway.process.stop(), { code: 0, signal: null });
   });

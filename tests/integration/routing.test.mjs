@@ -12,7 +12,7 @@ import { assertOutcome } from './lib/records.mjs';
 import { DONE, textEvents } from './lib/streams.mjs';
 import test from './lib/test.mjs';
 import { startUpstream } from './lib/upstream.mjs';
-import { waitFor } from './lib/wait.mjs';
+import { says, timesSaid, waitFor } from './lib/wait.mjs';
 
 const OK = JSON.stringify({ object: 'chat.completion', model: 'x', choices: [{ index: 0,
   finish_reason: 'stop', message: { role: 'assistant', content: 'yes' } }],
@@ -106,7 +106,7 @@ test('base URLs with /v1, without, doubled, and with another version', async (t)
   assert.deepEqual(a.asked.map((x) => x.target), Array(3).fill('/base/v1/chat/completions'));
   assert.deepEqual(b.asked.map((x) => x.target), Array(3).fill('/api/paas/v4/chat/completions'));
   assert.equal((await gateway.metrics()).value('inferometer_paths_repaired_total'), 4);
-  assert.equal(gateway.process.stderr.match(/requests for \/v1\/v1/g).length, 1); // said once
+  assert.equal(await timesSaid(gateway.process, /requests for \/v1\/v1/), 1); // said once
 });
 
 test('each upstream gets its own key in its own form, and never the client\'s or another\'s', async (t) => {
@@ -355,7 +355,7 @@ test('an upstream that fails again and again is asked last, probed, and comes ba
   assert.equal(first.asked.length, 5); // in a row, then the breaker opened
   assert.equal(second.asked.length, 15);
   await waitFor('the breaker in the metrics', async () => (await open()) === 1);
-  assert.match(gateway.process.stderr, /upstream "first" fails/);
+  await says(gateway.process, /upstream "first" fails/);
 
   isBroken = false;
   await waitFor('a probe that closes it', async () => {
@@ -363,7 +363,7 @@ test('an upstream that fails again and again is asked last, probed, and comes ba
     return first.asked.length > 6;
   }, { timeoutMs: 15000 });
   await waitFor('the breaker closed', async () => (await open()) === 0);
-  assert.match(gateway.process.stderr, /upstream "first" answers again/);
+  await says(gateway.process, /upstream "first" answers again/);
 });
 
 test('where every upstream fails one is asked all the same', async (t) => {
@@ -412,8 +412,8 @@ test('an upstream that lists nothing is said to once, and takes what nobody else
   const gateway = await gatewayTo(t, [{ name: 'silent', url: silent.url }, { name: 'other', url: other.url }],
     { models_refresh: '50ms' });
   await waitFor('some rounds', () => silent.asked.length > 4);
-  assert.equal(gateway.process.stderr.match(/upstream "silent" does not list its models/g).length, 1);
-  assert.match(gateway.process.stderr, /answers with status 404/);
+  assert.equal(await timesSaid(gateway.process, /upstream "silent" does not list its models/), 1);
+  await says(gateway.process, /answers with status 404/);
   const r = await gateway.recordOf(await gateway.chat({ model: 'm1' }));
   assert.equal(r.upstream, 'other');
 });

@@ -40,3 +40,20 @@ export async function timed(fn) {
   const value = await fn();
   return { value, ms: Number(process.hrtime.bigint() - start) / 1e6 };
 }
+
+/**
+ * What a process wrote to its standard error, once that matches: a log line comes from a thread of
+ * its own, a little behind what it tells of.
+ */
+export async function says(process, pattern, options) {
+  try {
+    return await waitFor(String(pattern), () => process.stderr.search(pattern) >= 0 && process.stderr, options);
+  } catch (e) {
+    throw new Error(`${e.message}, in:\n${process.stderr}`);
+  }
+}
+
+/** How often it said so, at least once. */
+export async function timesSaid(process, pattern) {
+  return (await says(process, pattern)).match(new RegExp(pattern, 'g')).length;
+}
