@@ -10,7 +10,7 @@
  *            back-off until it goes through or the group has nothing to say any more, is counted,
  *            and is shown (alerts_write_deliveries). A receiver that hangs, redirects or answers
  *            garbage delays no other.
- * Threads:   one of its own for timers and transfers (libcurl multi); everything here may be called
+ * Threading: one of its own for timers and transfers (libcurl multi); everything here may be called
  *            from any thread and does not wait for the network, but for alerts_test.
  * Errors:    negative errno. What cannot be delivered is no error of a call.
  * Shape:     dispatch (pure: alerts, groups, timers), silences, inhibition, receivers (pure: group

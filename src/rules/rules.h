@@ -3,18 +3,20 @@
  * rules/rules.h - evaluates rule groups: recorded series, and the life of alerts.
  *
  * Semantics: Prometheus 3.14: slots of a group (k * interval + hash(file;group) % interval), rules
- *            in order within a group, late slots are counted as missed and not caught up; the alert
- *            state machine, `ALERTS` and `ALERTS_FOR_STATE`, stale markers, restoring after a
- * start, resend rules as in docs/DEFINITIONS.md ("Alerts"). Order:     a rule sees what those
- * before it in its group recorded at this very moment, although the store has not got it yet:
- * readers look through what is on its way (rules/recent.h). Time:      comes from outside
- * (rules_tick), so that tests move it. Units: ms. Errors:    of an expression: the rule's state
- * stays as it is, and says why (health, last error). Of the store's reader (-EBUSY: another process
- * has it): the slot is missed. Reload:    groups with the same file and name go on; rules of a
- * group keep their alerts where name and labels are the same, in order, as Prometheus does.
+ *            in order within a group, late slots are counted as missed and not caught up; the
+ *            alert state machine, `ALERTS` and `ALERTS_FOR_STATE`, stale markers, restoring after
+ *            a start, resend rules as in docs/DEFINITIONS.md ("Alerts").
+ * Order:     a rule sees what those before it in its group recorded at this very moment, although
+ *            the store has not got it yet: readers look through what is on its way
+ *            (rules/recent.h).
+ * Time:      comes from outside (rules_tick), so that tests move it. Units: ms.
+ * Errors:    of an expression: the rule's state stays as it is, and says why (health, last error).
+ *            Of the store's reader (-EBUSY: another process has it): the slot is missed.
+ * Reload:    groups with the same file and name go on; rules of a group keep their alerts where
+ *            name and labels are the same, in order, as Prometheus does.
  * Threading: everything from one thread but rules_write*, which any thread may call.
  * Limits:    an evaluation may take what struct rules_config says; alerts of one rule
- * RULES_ALERTS_MAX (beyond it the rule fails, and says so).
+ *            RULES_ALERTS_MAX (beyond it the rule fails, and says so).
  */
 #ifndef RULES_RULES_H
 #define RULES_RULES_H

@@ -47,3 +47,8 @@ int batch_add(struct batch *b, struct labels labels, int64_t t_ms, double v, con
     b->at[b->n++] = sample;
     return 0;
 }
+
+size_t batch_bytes(const struct batch *b)
+{
+    return sizeof(*b) + b->_budget.n_bytes;
+}

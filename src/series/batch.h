@@ -37,5 +37,6 @@ struct batch *batch_free(struct batch *b); /* NULL is allowed; returns NULL */
 /* Labels and histogram are copied. */
 int batch_add(struct batch *b, struct labels labels, int64_t t_ms, double v,
               const struct fhist *h) WARN_UNUSED;
+size_t batch_bytes(const struct batch *b); /* of memory, about */
 
 #endif
