@@ -49,7 +49,8 @@ int alerts_configure(struct alerts *a, const struct alerts_config *config) WARN_
 int alerts_put(struct alerts *a, const struct alert_notice *notices, size_t n) WARN_UNUSED;
 
 /* Sends one test alert to a receiver and waits for what comes of it, at most timeout_ms. The text
- * says what was sent where (no secrets) and what came back. -ENOENT: no such receiver. */
+ * says what was sent where (no secrets) and what came back. -ENOENT: no such receiver; -EREMOTEIO:
+ * it was not taken, and text says why. */
 int alerts_test(struct alerts *a, struct span receiver, int64_t timeout_ms, struct buf *text,
                 struct err *reterr) WARN_UNUSED;
 
@@ -64,6 +65,13 @@ struct alerts_filter {
 void alerts_write(struct alerts *a, const struct alerts_filter *f, struct jsonw *w);
 void alerts_write_groups(struct alerts *a, const struct alerts_filter *f, struct jsonw *w);
 void alerts_write_silences(struct alerts *a, const struct alerts_filter *f, struct jsonw *w);
+/* One silence; -ENOENT. Names of receivers; version, start, configuration (secrets hidden) and
+ * whatever else clients of Alertmanager's status want. */
+int alerts_write_silence(struct alerts *a, struct span id, struct jsonw *w) WARN_UNUSED;
+void alerts_write_receivers(struct alerts *a, struct jsonw *w);
+void alerts_write_status(struct alerts *a, struct jsonw *w);
+/* Receivers, in order, of an alert with these labels: an array of names. */
+int alerts_write_route(struct alerts *a, struct labels labels, struct jsonw *w) WARN_UNUSED;
 /* Deliveries that failed and wait, and the last ones of each receiver. */
 void alerts_write_deliveries(struct alerts *a, struct jsonw *w);
 
