@@ -72,7 +72,9 @@ static void run(struct pool_job *j)
     arena_init(&arena, &budget);
     prom_init(&c, q->queries->sources, &arena, &q->body);
     c.budget = &budget;
+    c.method = q->request.method;
     c.path = q->request.path;
+    c.content = q->request.content;
     c.deadline = q->deadline;
     c.limits = q->limits;
     c.is_left = is_left;
@@ -111,7 +113,9 @@ void queries_run_here(const struct api_sources *sources, const struct query_requ
     arena_init(&arena, &budget);
     prom_init(&c, sources, &arena, body);
     c.budget = &budget;
+    c.method = r->method;
     c.path = r->path;
+    c.content = r->content;
     prom_run(&c, r->handle, r->query, r->form);
     *ret_status = c.status;
     arena_done(&arena);
@@ -153,7 +157,8 @@ static struct span copy_to(char **at, struct span s)
 
 int queries_start(struct queries *q, const struct query_request *r, struct query **ret)
 {
-    struct query *query = mem_zalloc(1, sizeof(*query) + r->path.n + r->query.n + r->form.n);
+    struct query *query =
+        mem_zalloc(1, sizeof(*query) + r->path.n + r->query.n + r->form.n + r->content.n);
     if (!query)
         return -ENOMEM;
     char *at = query->texts;
@@ -167,6 +172,7 @@ int queries_start(struct queries *q, const struct query_request *r, struct query
     query->request.path = copy_to(&at, r->path);
     query->request.query = copy_to(&at, r->query);
     query->request.form = copy_to(&at, r->form);
+    query->request.content = copy_to(&at, r->content);
     if (q->sources->query_limits)
         q->sources->query_limits(q->sources->arg, &query->limits);
     if (query->limits.timeout_ns == 0)

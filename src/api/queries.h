@@ -28,7 +28,8 @@ struct query;
 /* What is asked; everything is copied. */
 struct query_request {
     void (*handle)(struct prom_call *c);
-    struct span path, query, form;
+    struct span method; /* static */
+    struct span path, query, form, content;
     /* The answer: *body is the callee's from then on. Not after query_leave. */
     void (*on_answer)(void *owner, int status, struct buf *body);
     void *owner;

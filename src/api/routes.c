@@ -10,6 +10,10 @@
     {                                                                                              \
         SPAN_INIT("/api/v1/" path), kind, NULL, call, help                                         \
     }
+#define CALL2(path, kind, call, help)                                                              \
+    {                                                                                              \
+        SPAN_INIT("/api/v2/" path), kind, NULL, call, help                                         \
+    }
 
 static const struct route routes[] = {
     PAGE("/", status_handle_page, "the state of this gateway, for people"),
@@ -35,7 +39,20 @@ static const struct route routes[] = {
     CALL("format_query", ROUTE_CALL, prom_query_format, "a query as it is written best"),
     CALL("metadata", ROUTE_CALL, prom_info_metadata, "types and help of metrics"),
     CALL("targets", ROUTE_CALL, prom_info_targets, "what is scraped"),
-    CALL("rules", ROUTE_CALL, prom_info_rules, "recording and alerting rules"),
+    CALL("rules", ROUTE_CALL, alarms_rules,
+         "recording and alerting rules; type, rule_name[], rule_group[], file[], exclude_alerts"),
+    CALL("alerts", ROUTE_CALL, alarms_alerts, "alerts that are pending or firing"),
+    CALL("alerts/deliveries", ROUTE_CALL, alarms_deliveries,
+         "what was delivered last to whom, what failed and is tried again"),
+    CALL("alerts/test", ROUTE_WORK, alarms_test, "POST: sends a test alert to a receiver"),
+    CALL("alerts/route", ROUTE_CALL, alarms_route,
+         "receivers of an alert with labels[]=NAME=VALUE"),
+    CALL2("alerts", ROUTE_CALL, alarms_list, "alerts under delivery, as Alertmanager lists them"),
+    CALL2("alerts/groups", ROUTE_CALL, alarms_groups, "the same by group"),
+    CALL2("silences", ROUTE_LIST, alarms_silences, "silences; POST makes or changes one"),
+    CALL2("silence/*", ROUTE_OBJECT, alarms_silence, "one of them; DELETE ends it"),
+    CALL2("receivers", ROUTE_CALL, alarms_receivers, "names of receivers"),
+    CALL2("status", ROUTE_CALL, alarms_status, "for clients of Alertmanager"),
     CALL("status/buildinfo", ROUTE_CALL, prom_info_build, "version, for clients of Prometheus"),
     {SPAN_INIT("/-/reload"), ROUTE_CHANGE, actions_handle_reload, NULL,
      "POST: reads the configuration again, as SIGHUP does, and tells what came of it"},

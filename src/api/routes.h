@@ -33,6 +33,10 @@ enum route_kind {
     ROUTE_CHANGE, /* changes something: POST alone, and not from pages of other sites */
     ROUTE_CALL,   /* of Prometheus' API: GET, or POST of a form; at once */
     ROUTE_QUERY,  /* the same, needs the store: on the threads of queries */
+    /* Of Alertmanager's API: at once. What changes something (POST, DELETE) is guarded as above. */
+    ROUTE_LIST,   /* GET, or POST of JSON */
+    ROUTE_OBJECT, /* GET, or DELETE */
+    ROUTE_WORK,   /* POST alone; may take long: on the threads of queries */
 };
 
 struct prom_call;
@@ -40,7 +44,7 @@ struct route {
     struct span path; /* one part may be *: any text without a slash */
     enum route_kind kind;
     void (*handle)(const struct api_request *req, struct api_answer *ret);
-    void (*call)(struct prom_call *c); /* ROUTE_CALL, ROUTE_QUERY: instead of handle */
+    void (*call)(struct prom_call *c); /* from ROUTE_CALL on: instead of handle */
     const char *help;                  /* for GET / */
 };
 
@@ -63,6 +67,19 @@ void requests_handle_recent(const struct api_request *req, struct api_answer *re
 void actions_handle_reload(const struct api_request *req, struct api_answer *ret);
 void status_handle_page(const struct api_request *req, struct api_answer *ret);
 void status_handle_json(const struct api_request *req, struct api_answer *ret);
+
+/* alarms.c, alarms_v2.c */
+void alarms_rules(struct prom_call *c);
+void alarms_alerts(struct prom_call *c);
+void alarms_deliveries(struct prom_call *c);
+void alarms_test(struct prom_call *c);
+void alarms_route(struct prom_call *c);
+void alarms_list(struct prom_call *c);
+void alarms_groups(struct prom_call *c);
+void alarms_silences(struct prom_call *c);
+void alarms_silence(struct prom_call *c);
+void alarms_receivers(struct prom_call *c);
+void alarms_status(struct prom_call *c);
 
 /* search_answer.c */
 void search_list(struct prom_call *c);
