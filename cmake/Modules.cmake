@@ -15,6 +15,7 @@ set(MODULE_VENDOR_db sqlite3)
 set(MODULE_VENDOR_tsdb zstd)
 set(MODULE_VENDOR_store zstd)
 set(MODULE_VENDOR_alert curl jansson crypto)
+set(MODULE_VENDOR_cli jansson)
 set(MODULE_VENDOR_export z protobuf-c)
 set(MODULE_VENDOR_sim z)
 

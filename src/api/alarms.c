@@ -142,7 +142,7 @@ static void run_test(void *ctx, struct alerts *a)
         jsonw_key(&c->w, "delivered");
         jsonw_bool(&c->w, r == 0);
         jsonw_key(&c->w, "text");
-        jsonw_span(&c->w, buf_span(&text));
+        jsonw_str(&c->w, buf_span(&text));
         jsonw_end_object(&c->w);
         prom_end(c);
     }

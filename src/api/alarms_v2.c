@@ -195,3 +195,41 @@ void alarms_status(struct prom_call *c)
 {
     use_alerts(c, answer_status, c);
 }
+
+/* --- where an alert would go --- */
+
+struct route_question {
+    struct prom_call *c;
+    struct labels labels;
+};
+
+static void answer_route(void *ctx, struct alerts *a)
+{
+    const struct route_question *q = ctx;
+    if (alerts_write_route(a, q->labels, &q->c->w) < 0)
+        alarms_refuse(q->c, 500, "out of memory");
+}
+
+void alarms_route(struct prom_call *c)
+{
+    struct route_question q = {.c = c};
+    const struct span *texts;
+    struct span twice = {0};
+    size_t n;
+    if (!alarms_values(c, "label", &texts, &n))
+        return;
+    struct label *pairs = arena_array(c->arena, n, sizeof(*pairs));
+    if (!pairs) {
+        alarms_refuse(c, 500, "out of memory");
+        return;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct span value = texts[i];
+        pairs[i].name = span_split(&value, '=');
+        pairs[i].value = value;
+    }
+    if (labels_normalise(pairs, n, &q.labels, &twice) < 0)
+        alarms_refuse(c, 400, "label \"%.*s\" is there twice", SPAN_ARG(twice));
+    else
+        use_alerts(c, answer_route, &q);
+}

@@ -7,6 +7,7 @@
 
 #include "base/attr.h"
 #include "base/suggest.h"
+#include "cli/alert.h"
 #include "cli/config_check.h"
 #include "cli/demo.h"
 #include "cli/docs.h"
@@ -29,6 +30,7 @@ static const struct {
     {"reload", reload_main, "have a running gateway read its configuration again"},
     {"query", query_main, "ask a running gateway for its history, in PromQL"},
     {"requests", kept_main, "ask a running gateway for the requests that it keeps"},
+    {"alert", alert_main, "which alerts fire; silences, receivers"},
     {"demo", demo_main, "simulated engine, gateway, light load and a live table on loopback"},
     {"config", config_check_main, "check a configuration file, show the effective values"},
     {"key", keys_main, "add, list and revoke the keys that clients show the gateway"},

@@ -240,12 +240,14 @@ static int ask(const struct query_options *o, struct err *reterr)
     buf_init(&form, MIB);
     buf_init(&answer, TALK_ANSWER_MAX);
     int r = form_write(o, &form);
-    const struct talk_question q = {o->is_range ? "/api/v1/query_range" : "/api/v1/query",
-                                    "application/json", "--url", buf_span(&form)};
+    const struct talk_question q = {.path = o->is_range ? "/api/v1/query_range" : "/api/v1/query",
+                                    .accept = "application/json",
+                                    .flag = "--url",
+                                    .form = buf_span(&form)};
     if (r < 0)
         (void)err_set(reterr, r, "the query cannot be sent: %s", err_str(r));
     else
-        r = talk_post(&o->at, &q, &status, &answer, reterr);
+        r = talk_ask(&o->at, &q, &status, &answer, reterr);
     if (r == 0)
         r = answer_take(o, buf_span(&answer), status, reterr);
     buf_done(&form);

@@ -11,7 +11,8 @@
 
 static int reload(const struct addr *at)
 {
-    static const struct talk_question question = {"/-/reload", "text/plain", "--admin", {"", 0}};
+    static const struct talk_question question = {
+        .path = "/-/reload", .accept = "text/plain", .flag = "--admin"};
     struct talk_place place = {.prefix = ""};
     struct buf answer;
     struct err err = {0};
@@ -19,7 +20,7 @@ static int reload(const struct addr *at)
 
     addr_format(at, place.host);
     buf_init(&answer, MIB);
-    if (talk_post(&place, &question, &status, &answer, &err) == 0)
+    if (talk_ask(&place, &question, &status, &answer, &err) == 0)
         (void)fwrite(buf_span(&answer).p, 1, buf_len(&answer), status == 200 ? stdout : stderr);
     else
         (void)flag_complain("reload", &err);

@@ -28,6 +28,7 @@
 #include "policy/business.h"
 
 enum {
+    CONFIG_ALERTMANAGERS_MAX = 8,
     CONFIG_KEYS_MAX = 128,        /* rows of the key table */
     CONFIG_WORKERS_AUTO_MAX = 64, /* "workers: auto" takes at most so many */
     CONFIG_LABELS_MAX = FAMILY_BUSINESS_MAX
@@ -159,6 +160,12 @@ struct config {
     int64_t requests_keep_ns;
     char *requests_archive; /* directory; "": none */
     uint64_t requests_spill;
+
+    struct config_texts rule_files; /* paths and patterns */
+    int64_t rules_interval_ns;
+    char *alerting_file;                /* routes and receivers; "": built-in ones */
+    struct config_texts alertmanagers; /* base URLs */
+    char *external_url;
 
     int64_t query_timeout_ns;
     uint64_t query_max_samples;

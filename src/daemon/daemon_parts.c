@@ -91,6 +91,21 @@ static int keys_open(struct daemon *d, struct err *reterr)
     return r;
 }
 
+static int alarms_open(struct daemon *d, struct err *reterr)
+{
+    struct alarms_files files;
+    int r;
+
+    if (!d->store)
+        return 0;
+    r = alarms_read(d->config, &files, reterr);
+    if (r < 0)
+        return r;
+    r = alarms_new(d->config, &files, d->store, &d->alarms, reterr);
+    alarms_files_done(&files);
+    return r;
+}
+
 int daemon_shared_open(struct daemon *d, struct err *reterr)
 {
     const char *names[GATEWAY_UPSTREAMS_MAX];
@@ -122,6 +137,8 @@ int daemon_shared_open(struct daemon *d, struct err *reterr)
         return err_set(reterr, r, "could not start: %s", err_str(r));
     d->own_labels = history_own_labels(d->listeners.texts[d->listeners.n], d->own_pairs);
     r = history_open(d->config, d->metrics, d->own_labels, &d->store, reterr);
+    if (r == 0)
+        r = alarms_open(d, reterr);
     return r < 0 ? r : log_open(d, reterr);
 }
 

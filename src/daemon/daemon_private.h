@@ -12,6 +12,7 @@
 
 #include "api/recent.h"
 #include "daemon/admin.h"
+#include "daemon/alarms.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/discovery.h"
@@ -41,6 +42,7 @@ struct daemon {
     struct recent *recent;
     struct jsonlog *log;
     struct store *store; /* NULL: nothing is kept */
+    struct alarms *alarms; /* NULL: likewise */
     struct label own_pairs[HISTORY_OWN_LABELS];
     struct labels own_labels; /* of our series in the store */
     struct hops hops;

@@ -122,6 +122,7 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
     struct gateway_config *gateway = NULL;
     struct routes *routes = NULL;
     struct keywatch_reading keys = {0};
+    struct alarms_files files = {0};
     int r = reload_check(d->config, config, reterr);
 
     if (r == 0)
@@ -132,6 +133,8 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
         r = listeners_check(&d->listeners, config, reterr);
     if (r == 0)
         r = keywatch_read(&d->keys, config->access_keys, &keys, reterr);
+    if (r == 0 && d->alarms)
+        r = alarms_read(config, &files, reterr);
     if (r == 0 && d->tls)
         r = tls_context_reload(d->tls, reterr);
     if (r == 0) {
@@ -141,6 +144,11 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
     }
     if (r == 0)
         r = workers_tell(d, config, gateway, routes, keys.ring, reterr);
+    if (r == 0 && d->alarms) {
+        r = alarms_configure(d->alarms, config, &files);
+        if (r < 0)
+            err_set(reterr, r, "could not take the rules: %s", err_str(r));
+    }
     if (r == 0 && d->discovery)
         r = discovery_post_routes(d->discovery, routes);
     if (r == 0) {
@@ -162,6 +170,7 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
     if (r < 0)
         keywatch_again(&d->keys); /* some workers may have been told already */
     keywatch_drop(&keys);
+    alarms_files_done(&files);
     routes_unref(routes);
     gateway_config_unref(gateway);
     return r;

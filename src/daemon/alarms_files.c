@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/alarms_files.c - rule files and the file of routes, read as a whole.
+ */
+#include <errno.h>
+#include <glob.h>
+
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "daemon/alarms.h"
+
+enum { FILES_MAX = 1000, ROUTES_BYTES_MAX = 1024 * 1024 };
+
+void alarms_files_done(struct alarms_files *f)
+{
+    for (size_t i = 0; i < f->n_rules; i++)
+        rule_file_unref(f->rules[i]);
+    mem_free(f->rules);
+    alert_file_unref(f->routes);
+    *f = (struct alarms_files){0};
+}
+
+/* --- mistakes --- */
+
+static void log_mistakes(const struct err_list *errs)
+{
+    for (size_t i = 0; i < errs->n; i++) {
+        const struct err_item *m = &errs->items[i];
+        LOG_ERROR("%s:%d:%d: %s%s%s", m->where, m->line, m->column, m->err.text,
+                  m->err.hint[0] ? "; " : "", m->err.hint);
+    }
+}
+
+/* Returns error, with the first mistake and the number of them. */
+static int tell(const struct err_list *errs, const char *path, int error, struct err *reterr)
+{
+    const struct err_item *first = &errs->items[0];
+    if (errs->n == 0)
+        return err_set(reterr, error, "%s: %s", path, err_str(error));
+    log_mistakes(errs);
+    err_set(reterr, error, "%s:%d:%d: %s", path, first->line, first->column, first->err.text);
+    if (errs->n + errs->n_dropped > 1)
+        err_hint(reterr, "%zu mistakes in that file, all in the log", errs->n + errs->n_dropped);
+    else
+        err_hint(reterr, "%s", first->err.hint);
+    return error;
+}
+
+static int file_text(const char *path, size_t max, struct buf *text, struct err *reterr)
+{
+    buf_init(text, max);
+    int r = file_read(path, max, text);
+    if (r < 0) {
+        err_set(reterr, r, "could not read %s: %s", path,
+                r == -EMSGSIZE ? "it is too large" : err_str(r));
+        err_hint(reterr, "name a file that this program may read, or remove it from the list");
+    }
+    return r;
+}
+
+/* --- rules --- */
+
+static int read_rules(const char *path, struct rule_file **ret, struct err *reterr)
+{
+    struct err_list errs;
+    struct buf text;
+    err_list_init(&errs);
+    int r = file_text(path, RULE_FILE_BYTES_MAX, &text, reterr);
+    if (r == 0) {
+        r = rule_file_read(buf_span(&text), path, ret, &errs);
+        if (r < 0)
+            tell(&errs, path, r, reterr);
+    }
+    buf_done(&text);
+    return r;
+}
+
+static bool is_pattern(const char *path)
+{
+    return strpbrk(path, "*?[") != NULL;
+}
+
+static int add_rules(struct alarms_files *f, const char *path, struct err *reterr)
+{
+    for (size_t i = 0; i < f->n_rules; i++) {
+        if (strcmp(f->rules[i]->path, path) == 0)
+            return 0; /* named by two patterns */
+    }
+    if (f->n_rules == FILES_MAX)
+        return err_set(reterr, -E2BIG, "more than %d rule files", FILES_MAX);
+    int r = read_rules(path, &f->rules[f->n_rules], reterr);
+    f->n_rules += r == 0;
+    return r;
+}
+
+/* A pattern may mean no file; a name has to mean one. */
+static int add_pattern(struct alarms_files *f, const char *pattern, struct err *reterr)
+{
+    glob_t found = {0};
+    if (!is_pattern(pattern))
+        return add_rules(f, pattern, reterr);
+    int e = glob(pattern, GLOB_ERR, NULL, &found);
+    int r = 0;
+    if (e != 0 && e != GLOB_NOMATCH)
+        r = err_set(reterr, e == GLOB_NOSPACE ? -ENOMEM : -EACCES,
+                    "could not look for rule files \"%s\"", pattern);
+    else if (e == GLOB_NOMATCH)
+        LOG_WARN("no rule file is called \"%s\"", pattern);
+    for (size_t i = 0; r == 0 && i < found.gl_pathc; i++)
+        r = add_rules(f, found.gl_pathv[i], reterr);
+    globfree(&found);
+    return r;
+}
+
+/* --- routes --- */
+
+static int read_routes(const char *path, struct alert_file **ret, struct err *reterr)
+{
+    struct err_list errs;
+    struct buf text;
+    err_list_init(&errs);
+    int r = file_text(path, ROUTES_BYTES_MAX, &text, reterr);
+    if (r == 0) {
+        r = alert_file_read(buf_span(&text), path, ret, &errs);
+        if (r < 0)
+            tell(&errs, path, r, reterr);
+    }
+    buf_done(&text);
+    return r;
+}
+
+int alarms_read(const struct config *c, struct alarms_files *ret, struct err *reterr)
+{
+    struct alarms_files f = {.rules = mem_zalloc(FILES_MAX, sizeof(struct rule_file *))};
+    int r = f.rules ? 0 : err_set(reterr, -ENOMEM, "out of memory");
+    for (size_t i = 0; r == 0 && i < c->rule_files.n; i++)
+        r = add_pattern(&f, c->rule_files.items[i], reterr);
+    if (r == 0 && c->alerting_file[0])
+        r = read_routes(c->alerting_file, &f.routes, reterr);
+    if (r < 0) {
+        alarms_files_done(&f);
+        return r;
+    }
+    *ret = f;
+    return 0;
+}
