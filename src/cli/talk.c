@@ -104,13 +104,12 @@ static int request_write(const struct talk_place *at, const struct talk_question
                          struct buf *out)
 {
     bool is_unix = strncmp(at->host, "unix:", 5) == 0;
-    int r = buf_printf(out,
-                       "%s %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
-                       "Content-Type: %s\r\nAccept: %s\r\nContent-Length: %zu\r\n\r\n",
-                       q->method ? q->method : "POST", at->prefix, q->path,
-                       is_unix ? "localhost" : at->host,
-                       q->type ? q->type : "application/x-www-form-urlencoded", q->accept,
-                       q->form.n);
+    int r = buf_printf(
+        out,
+        "%s %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
+        "Content-Type: %s\r\nAccept: %s\r\nContent-Length: %zu\r\n\r\n",
+        q->method ? q->method : "POST", at->prefix, q->path, is_unix ? "localhost" : at->host,
+        q->type ? q->type : "application/x-www-form-urlencoded", q->accept, q->form.n);
     return r ? r : buf_append(out, q->form);
 }
 
@@ -174,7 +173,7 @@ static int exchange(const struct talk_place *at, struct span request, int *ret_s
 }
 
 int talk_ask(const struct talk_place *at, const struct talk_question *q, int *ret_status,
-              struct buf *body, struct err *reterr)
+             struct buf *body, struct err *reterr)
 {
     struct buf request;
     buf_init(&request, 2 * MIB);

@@ -35,8 +35,7 @@ int alarms_new(struct config *c, const struct alarms_files *f, struct store *sto
 /* Before the store is closed. */
 struct alarms *alarms_free(struct alarms *a);
 /* Reload: -ENOMEM changes nothing. */
-int alarms_configure(struct alarms *a, struct config *c,
-                     const struct alarms_files *f) WARN_UNUSED;
+int alarms_configure(struct alarms *a, struct config *c, const struct alarms_files *f) WARN_UNUSED;
 
 /* -EBUSY: not open yet. */
 int alarms_use_rules(struct alarms *a, void (*use)(void *ctx, struct rules *r), void *ctx);

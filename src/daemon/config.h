@@ -163,7 +163,7 @@ struct config {
 
     struct config_texts rule_files; /* paths and patterns */
     int64_t rules_interval_ns;
-    char *alerting_file;                /* routes and receivers; "": built-in ones */
+    char *alerting_file;               /* routes and receivers; "": built-in ones */
     struct config_texts alertmanagers; /* base URLs */
     char *external_url;
 
