@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import { chatRequest, Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { fullPort } from './lib/faults.mjs';
-import { freePort, rawClient } from './lib/http.mjs';
+import { DEAD, rawClient } from './lib/http.mjs';
 import { BIN } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import { sdk } from './lib/sdk.mjs';
@@ -30,7 +30,7 @@ async function assertServes(gateway) {
 }
 
 test('nobody listens upstream: 502 that the client library understands', async (t) => {
-  const gateway = await Gateway.start(t, { upstream: { url: `http://127.0.0.1:${await freePort()}` } });
+  const gateway = await Gateway.start(t, { upstream: { url: `http://${DEAD}` } });
   for (const stream of [true, false]) {
     const id = newId();
     await assert.rejects(

@@ -5,7 +5,7 @@
 // @alone
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { createReadStream, existsSync, statSync } from 'node:fs';
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { join } from 'node:path';
@@ -211,6 +211,11 @@ test('a stream goes on in the former process until its drain time is over', asyn
   assertOutcome(await gateway.recordNamed(id), 'cut_by_gateway', 'drain');
 });
 
+function isStopped(pid) {
+  return readdirSync(`/proc/${pid}/task`).every((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8').match(/\) (.)/)[1] === 'T');
+}
+
 /**
  * The former process stands still when the next one begins to accept, which is held up until then by
  * its log, a pipe that nobody reads yet. Connections that arrive meanwhile wait in the queue, and the
@@ -222,6 +227,7 @@ async function whileFormerStands(t, gateway, goOn) {
   const next = start(t, serve(gateway, '--log', fifo));
   await gateway.process.printed(/has got the listening sockets/, { from: 'stderr' });
   gateway.process.signal('SIGSTOP');
+  await waitFor('all its threads to stand still', () => isStopped(gateway.process.pid));
   const answers = Array.from({ length: 40 }, (_, i) =>
     gateway.chat({ stream: i % 2 === 0 }, { headers: sim(SHORT) }));
   const reader = createReadStream(fifo).on('data', () => {});

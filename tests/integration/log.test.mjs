@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { Gateway, Sim, sim } from './lib/daemon.mjs';
-import { freePort, getText, rawClient, request } from './lib/http.mjs';
+import { DEAD, getText, rawClient, request } from './lib/http.mjs';
 import { BIN, tempDir } from './lib/process.mjs';
 import test from './lib/test.mjs';
 import { says, waitFor } from './lib/wait.mjs';
@@ -111,7 +111,7 @@ test('keys, prompts and answers are written nowhere', async (t) => {
   const config = { log: { level: 'debug' }, timeouts: { idle: '200ms', first_byte: '500ms', client_head: '300ms' } };
   const gateway = await Gateway.start(t, { upstream, config });
   const dead = await Gateway.start(t,
-    { upstream: { url: `http://127.0.0.1:${await freePort()}` }, config });
+    { upstream: { url: `http://${DEAD}` }, config });
   const path = '/v1/chat/completions?api_key=canary-query';
   const seen = [];
   const look = async (g) => seen.push(

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Ollama } from 'ollama';
 import { Gateway, newId } from './lib/daemon.mjs';
-import { freePort, request } from './lib/http.mjs';
+import { DEAD, request } from './lib/http.mjs';
 import { assertOutcome } from './lib/records.mjs';
 import { pieces } from './lib/streams.mjs';
 import test from './lib/test.mjs';
@@ -243,7 +243,7 @@ test('a model that is not there', async (t) => {
 });
 
 test('what the gateway answers itself has Ollama\'s form', async (t) => {
-  const gateway = await Gateway.start(t, { upstream: { url: `http://127.0.0.1:${await freePort()}` } });
+  const gateway = await Gateway.start(t, { upstream: { url: `http://${DEAD}` } });
   const client = new Ollama({ host: gateway.url });
   await assert.rejects(client.chat({ model: MODEL, messages: MESSAGES }),
     { name: 'ResponseError', status_code: 502, message: /could not connect to upstream/ });

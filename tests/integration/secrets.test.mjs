@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Gateway } from './lib/daemon.mjs';
-import { freePort, getText, rawClient, request } from './lib/http.mjs';
+import { DEAD, getText, rawClient, request } from './lib/http.mjs';
 import { run, tempDir } from './lib/process.mjs';
 import { DONE, textEvents } from './lib/streams.mjs';
 import test from './lib/test.mjs';
@@ -81,7 +81,7 @@ test('credentials of clients, keys of upstreams, prompts and answers', async (t)
     seen.push(x);
     engineDoes[seen.length % engineDoes.length](x);
   });
-  const dead = `http://127.0.0.1:${await freePort()}`;
+  const dead = `http://${DEAD}`;
   const config = {
     upstreams: [
       { name: 'file', url: engine.url, key_file: keyFile, models: ['m', '*'] },

@@ -9,7 +9,7 @@ import tls from 'node:tls';
 import OpenAI from 'openai';
 import { Authority, noOpenssl } from './lib/certs.mjs';
 import { chatRequest, Gateway, newId, Sim, sim } from './lib/daemon.mjs';
-import { freePort, sseChunks } from './lib/http.mjs';
+import { DEAD, sseChunks } from './lib/http.mjs';
 import { noNginx, startNginx } from './lib/nginx.mjs';
 import { run, tempDir } from './lib/process.mjs';
 import { assertOutcome } from './lib/records.mjs';
@@ -78,8 +78,8 @@ for (const c of refused)
 
 test('a server without TLS, and one that is not there', async (t) => {
   const engine = await Sim.start(t);
-  for (const [port, reason] of [[engine.port, 'tls'], [await freePort(), 'refused']]) {
-    const upstream = { url: `https://127.0.0.1:${port}` };
+  for (const [at, reason] of [[`127.0.0.1:${engine.port}`, 'tls'], [DEAD, 'refused']]) {
+    const upstream = { url: `https://${at}` };
     const gateway = await Gateway.start(t, { upstream });
     const answer = await gateway.chat({ max_tokens: 3 });
     assert.equal(answer.status, 502);

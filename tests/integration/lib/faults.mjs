@@ -8,7 +8,7 @@ import { readFileSync } from 'node:fs';
 import tls from 'node:tls';
 import { Authority, noOpenssl } from './certs.mjs';
 import { cleanup } from './cleanup.mjs';
-import { freePort, RawClient } from './http.mjs';
+import { DEAD, RawClient } from './http.mjs';
 import { chunk, choice, DONE, event, textEvents } from './streams.mjs';
 import { head } from './upstream.mjs';
 
@@ -136,8 +136,8 @@ async function dripHead(x) {
 
 // --- servers that are not reached ---
 
-async function refusedUrl() {
-  return `http://127.0.0.1:${await freePort()}`;
+function refusedUrl() {
+  return `http://${DEAD}`;
 }
 
 async function listen(t, server, scheme) {

@@ -117,6 +117,11 @@ export async function rawClient(t, port) {
   return client;
 }
 
+/**
+ * Where nobody listens. A free port of 127.0.0.1 would not do for that: another test may get it.
+ */
+export const DEAD = '127.7.7.7:1';
+
 /** A port that nothing listens on at the moment. */
 export async function freePort() {
   const server = net.createServer();
