@@ -68,18 +68,18 @@ void actions_handle_reload(const struct api_request *req, struct api_answer *ret
 void status_handle_page(const struct api_request *req, struct api_answer *ret);
 void status_handle_json(const struct api_request *req, struct api_answer *ret);
 
-/* alarms.c, alarms_v2.c */
-void alarms_rules(struct prom_call *c);
-void alarms_alerts(struct prom_call *c);
-void alarms_deliveries(struct prom_call *c);
-void alarms_test(struct prom_call *c);
-void alarms_route(struct prom_call *c);
-void alarms_list(struct prom_call *c);
-void alarms_groups(struct prom_call *c);
-void alarms_silences(struct prom_call *c);
-void alarms_silence(struct prom_call *c);
-void alarms_receivers(struct prom_call *c);
-void alarms_status(struct prom_call *c);
+/* alerting.c, alerting_v2.c */
+void alerting_rules(struct prom_call *c);
+void alerting_alerts(struct prom_call *c);
+void alerting_deliveries(struct prom_call *c);
+void alerting_test(struct prom_call *c);
+void alerting_route(struct prom_call *c);
+void alerting_list(struct prom_call *c);
+void alerting_groups(struct prom_call *c);
+void alerting_silences(struct prom_call *c);
+void alerting_silence(struct prom_call *c);
+void alerting_receivers(struct prom_call *c);
+void alerting_status(struct prom_call *c);
 
 /* search_answer.c */
 void search_list(struct prom_call *c);

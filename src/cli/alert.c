@@ -275,6 +275,16 @@ static const char *time_text(int64_t s, char dst[32])
     return dst;
 }
 
+static int take_text(const char *text, size_t n, void *ctx)
+{
+    return buf_append(ctx, span_of(text, n));
+}
+
+static int dump(const json_t *json, struct buf *out)
+{
+    return json_dump_callback(json, take_text, out, JSON_COMPACT) < 0 ? -ENOMEM : 0;
+}
+
 static int run_silence(const struct options *o, struct err *reterr)
 {
     char from[32], to[32];
@@ -287,16 +297,19 @@ static int run_silence(const struct options *o, struct err *reterr)
                   "endsAt", time_text(now_s + o->for_ns / NS_PER_S, to), "createdBy", text_of(by),
                   "comment", text_of(o->comment));
     int r = list && all ? matchers_json(o, list, reterr) : -ENOMEM;
-    char *text = r == 0 ? json_dumps(all, JSON_COMPACT) : NULL;
-    if (r == 0 && !text)
-        r = err_set(reterr, -ENOMEM, "out of memory");
+    struct buf text;
+    buf_init(&text, REQUEST_MAX);
+    if (r == 0)
+        r = dump(all, &text);
+    if (r < 0 && reterr->code == 0)
+        err_set(reterr, r, "%s", err_str(r));
     if (r == 0)
         r = ask_and_print(o,
                           (struct talk_question){.path = "/api/v2/silences",
-                                                 .form = span_cstr(text),
+                                                 .form = buf_span(&text),
                                                  .type = "application/json"},
                           alert_show_silence_id, reterr);
-    free(text);
+    buf_done(&text);
     json_decref(list);
     json_decref(all);
     return r;

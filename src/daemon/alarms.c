@@ -127,12 +127,9 @@ static bool must_stop(void *ctx)
 static void sleep_until(struct alarms *a, int64_t next_ms)
 {
     int64_t ms = next_ms - now_ms();
-    struct timespec until;
     ms = ms < 1 ? 1 : ms > LOOK_MS ? LOOK_MS : ms;
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    int64_t ns = until.tv_nsec + ms * NS_PER_MS;
-    until.tv_sec += ns / NS_PER_S;
-    until.tv_nsec = ns % NS_PER_S;
+    int64_t ns = clock_mono().ns + ms * NS_PER_MS;
+    struct timespec until = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
     pthread_mutex_lock(&a->lock);
     if (!a->is_new && !must_stop(a))
         pthread_cond_timedwait(&a->bell, &a->lock, &until);

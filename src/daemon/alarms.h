@@ -8,8 +8,8 @@
  *            was told to whom is found in it once it is ours.
  * Files:     read as a whole before any of them counts (alarms_read), so that a mistake changes
  *            nothing: at the start it ends the program, on a reload the old ones stay. Every
- * mistake is logged with its place; *reterr has their number and the first. Threading: alarms_use_*
- * on any thread, the others on the main one.
+ *            mistake is logged with its place; *reterr has their number and the first.
+ * Threading: alarms_use_* and alarms_write on any thread, the others on the main one.
  */
 #ifndef DAEMON_ALARMS_H
 #define DAEMON_ALARMS_H

@@ -4,11 +4,12 @@
  *
  * Role:      when an alert begins to fire: up to EVIDENCE_IDS ids of requests that show what it
  *            speaks of (the slowest by the stage that its expression names, or the failed ones),
- * and count, failures and quantiles of that stage, exact, of the requests around its beginning that
- * have its labels (model, upstream, endpoint, tenant, business labels). Result:    annotations
- * "exemplar_requests" ("id, id, ...") and "evidence"; what the rule's own annotations have wins.
- * Nothing where no request is kept of that time. Limits:    EVIDENCE_ROWS requests are looked at
- * for the numbers, the newest ones. Threading: any; reads the files of the data directory.
+ *            and count, failures and quantiles of that stage, exact, of the requests around its
+ *            beginning that have its labels (model, upstream, endpoint, tenant, business labels).
+ * Result:    annotations "exemplar_requests" ("id, id, ...") and "evidence"; what the rule's own
+ *            annotations have wins. Nothing where no request is kept of that time.
+ * Limits:    EVIDENCE_ROWS requests are looked at for the numbers, the newest ones.
+ * Threading: any; reads the files of the data directory.
  */
 #ifndef DAEMON_EVIDENCE_H
 #define DAEMON_EVIDENCE_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api/alarms.c - what Prometheus' API tells of rules and alerts; deliveries.
+ * api/alerting.c - what Prometheus' API tells of rules and alerts; deliveries.
  */
-#include "api/alarms.h"
+#include "api/alerting.h"
 
 #include <errno.h>
 
 #include "api/routes.h"
 
-const char *alarms_why_not(int error)
+const char *alerting_why_not(int error)
 {
     if (error == -ENODEV)
         return "no rules are evaluated here: they need \"data_dir\"";
@@ -18,7 +18,7 @@ const char *alarms_why_not(int error)
     return "out of memory";
 }
 
-bool alarms_values(struct prom_call *c, const char *name, const struct span **ret, size_t *ret_n)
+bool alerting_values(struct prom_call *c, const char *name, const struct span **ret, size_t *ret_n)
 {
     struct span *all = arena_array(c->arena, c->params.n, sizeof(*all));
     size_t n = 0;
@@ -71,12 +71,12 @@ static bool read_filter(struct prom_call *c, struct rules_filter *f)
         prom_fail(c, PROM_BAD_DATA, "not supported value \"%.*s\"", SPAN_ARG(type));
         return false;
     }
-    return alarms_values(c, "rule_name[]", &f->names, &f->n_names) &&
-           alarms_values(c, "rule_group[]", &f->groups, &f->n_groups) &&
-           alarms_values(c, "file[]", &f->files, &f->n_files);
+    return alerting_values(c, "rule_name[]", &f->names, &f->n_names) &&
+           alerting_values(c, "rule_group[]", &f->groups, &f->n_groups) &&
+           alerting_values(c, "file[]", &f->files, &f->n_files);
 }
 
-void alarms_rules(struct prom_call *c)
+void alerting_rules(struct prom_call *c)
 {
     struct rules_question q = {.c = c};
     if (!read_filter(c, &q.filter))
@@ -86,7 +86,7 @@ void alarms_rules(struct prom_call *c)
     if (r == -ENODEV)
         no_rules(c);
     else if (r < 0)
-        prom_fail(c, PROM_UNAVAILABLE, "%s", alarms_why_not(r));
+        prom_fail(c, PROM_UNAVAILABLE, "%s", alerting_why_not(r));
 }
 
 static void answer_alerts(void *ctx, struct rules *r)
@@ -97,12 +97,12 @@ static void answer_alerts(void *ctx, struct rules *r)
     prom_end(c);
 }
 
-void alarms_alerts(struct prom_call *c)
+void alerting_alerts(struct prom_call *c)
 {
     int r =
         c->sources->rules_use ? c->sources->rules_use(c->sources->arg, answer_alerts, c) : -ENODEV;
     if (r < 0)
-        prom_fail(c, PROM_UNAVAILABLE, "%s", alarms_why_not(r));
+        prom_fail(c, PROM_UNAVAILABLE, "%s", alerting_why_not(r));
 }
 
 /* --- deliveries --- */
@@ -115,12 +115,12 @@ static void answer_deliveries(void *ctx, struct alerts *a)
     prom_end(c);
 }
 
-void alarms_deliveries(struct prom_call *c)
+void alerting_deliveries(struct prom_call *c)
 {
     int r = c->sources->alerts_use ? c->sources->alerts_use(c->sources->arg, answer_deliveries, c)
                                    : -ENODEV;
     if (r < 0)
-        prom_fail(c, PROM_UNAVAILABLE, "%s", alarms_why_not(r));
+        prom_fail(c, PROM_UNAVAILABLE, "%s", alerting_why_not(r));
 }
 
 enum { TEST_TIMEOUT_MS = 15000 };
@@ -149,9 +149,9 @@ static void run_test(void *ctx, struct alerts *a)
     buf_done(&text);
 }
 
-void alarms_test(struct prom_call *c)
+void alerting_test(struct prom_call *c)
 {
     int r = c->sources->alerts_use ? c->sources->alerts_use(c->sources->arg, run_test, c) : -ENODEV;
     if (r < 0)
-        prom_fail(c, PROM_UNAVAILABLE, "%s", alarms_why_not(r));
+        prom_fail(c, PROM_UNAVAILABLE, "%s", alerting_why_not(r));
 }

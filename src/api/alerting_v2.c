@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api/alarms_v2.c - alerts and silences as Alertmanager's API (v2) has them, so that its clients
+ * api/alerting_v2.c - alerts and silences as Alertmanager's API (v2) has them, so that its clients
  * work here: amtool, Grafana.
  */
-#include "api/alarms.h"
+#include "api/alerting.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "alert/matchers.h"
 #include "api/routes.h"
 
-void alarms_refuse(struct prom_call *c, int status, const char *fmt, ...)
+void alerting_refuse(struct prom_call *c, int status, const char *fmt, ...)
 {
     char text[1024];
     va_list args;
@@ -25,18 +25,18 @@ void alarms_refuse(struct prom_call *c, int status, const char *fmt, ...)
     jsonw_cstr(&c->w, text);
 }
 
-void alarms_finish(struct prom_call *c)
+void alerting_finish(struct prom_call *c)
 {
     if (jsonw_error(&c->w) < 0)
-        alarms_refuse(c, 500, "out of memory");
+        alerting_refuse(c, 500, "out of memory");
 }
 
 static void use_alerts(struct prom_call *c, void (*use)(void *ctx, struct alerts *a), void *ctx)
 {
     int r = c->sources->alerts_use ? c->sources->alerts_use(c->sources->arg, use, ctx) : -ENODEV;
     if (r < 0)
-        alarms_refuse(c, 503, "%s", alarms_why_not(r));
-    alarms_finish(c);
+        alerting_refuse(c, 503, "%s", alerting_why_not(r));
+    alerting_finish(c);
 }
 
 /* --- lists --- */
@@ -64,11 +64,11 @@ static bool question_read(struct question *q)
     const struct span *texts;
     struct err err = {0};
     size_t n;
-    if (!alarms_values(c, "filter", &texts, &n))
+    if (!alerting_values(c, "filter", &texts, &n))
         return false;
     q->matchers = arena_array(c->arena, n, sizeof(*q->matchers));
     if (!q->matchers) {
-        alarms_refuse(c, 500, "out of memory");
+        alerting_refuse(c, 500, "out of memory");
         return false;
     }
     q->filter.matchers = q->matchers;
@@ -78,7 +78,7 @@ static bool question_read(struct question *q)
     q->filter.receiver = params_get(&c->params, SPAN("receiver"));
     for (size_t i = 0; i < n; i++) {
         if (alert_matcher_parse(texts[i], c->arena, &q->matchers[i], &err) < 0) {
-            alarms_refuse(c, 400, "bad matcher format: %s", err.text);
+            alerting_refuse(c, 400, "bad matcher format: %s", err.text);
             return false;
         }
         q->filter.n_matchers++;
@@ -100,7 +100,7 @@ static void answer_list(void *ctx, struct alerts *a)
     alerts_write(a, &q->filter, &q->c->w);
 }
 
-void alarms_list(struct prom_call *c)
+void alerting_list(struct prom_call *c)
 {
     ask(c, answer_list);
 }
@@ -111,7 +111,7 @@ static void answer_groups(void *ctx, struct alerts *a)
     alerts_write_groups(a, &q->filter, &q->c->w);
 }
 
-void alarms_groups(struct prom_call *c)
+void alerting_groups(struct prom_call *c)
 {
     ask(c, answer_groups);
 }
@@ -131,11 +131,11 @@ static void make_silence(void *ctx, struct alerts *a)
     struct err err = {0};
     int r = alerts_silence(a, c->content, id, &err);
     if (r < 0) {
-        alarms_refuse(c,
-                      r == -ENOENT   ? 404
-                      : r == -ENOMEM ? 500
-                                     : 400,
-                      "%s%s%s", err.text, err.hint[0] ? "; " : "", err.hint);
+        alerting_refuse(c,
+                        r == -ENOENT   ? 404
+                        : r == -ENOMEM ? 500
+                                       : 400,
+                        "%s%s%s", err.text, err.hint[0] ? "; " : "", err.hint);
         return;
     }
     jsonw_begin_object(&c->w);
@@ -144,7 +144,7 @@ static void make_silence(void *ctx, struct alerts *a)
     jsonw_end_object(&c->w);
 }
 
-void alarms_silences(struct prom_call *c)
+void alerting_silences(struct prom_call *c)
 {
     if (span_eq(c->method, SPAN("POST")))
         use_alerts(c, make_silence, c);
@@ -163,11 +163,11 @@ static void answer_silence(void *ctx, struct alerts *a)
     int r = span_eq(c->method, SPAN("DELETE")) ? alerts_expire_silence(a, id_of(c))
                                                : alerts_write_silence(a, id_of(c), &c->w);
     if (r < 0)
-        alarms_refuse(c, r == -ENOENT ? 404 : 500, "%s",
-                      r == -ENOENT ? "there is no such silence" : "out of memory");
+        alerting_refuse(c, r == -ENOENT ? 404 : 500, "%s",
+                        r == -ENOENT ? "there is no such silence" : "out of memory");
 }
 
-void alarms_silence(struct prom_call *c)
+void alerting_silence(struct prom_call *c)
 {
     use_alerts(c, answer_silence, c);
 }
@@ -180,7 +180,7 @@ static void answer_receivers(void *ctx, struct alerts *a)
     alerts_write_receivers(a, &c->w);
 }
 
-void alarms_receivers(struct prom_call *c)
+void alerting_receivers(struct prom_call *c)
 {
     use_alerts(c, answer_receivers, c);
 }
@@ -191,7 +191,7 @@ static void answer_status(void *ctx, struct alerts *a)
     alerts_write_status(a, &c->w);
 }
 
-void alarms_status(struct prom_call *c)
+void alerting_status(struct prom_call *c)
 {
     use_alerts(c, answer_status, c);
 }
@@ -207,20 +207,20 @@ static void answer_route(void *ctx, struct alerts *a)
 {
     const struct route_question *q = ctx;
     if (alerts_write_route(a, q->labels, &q->c->w) < 0)
-        alarms_refuse(q->c, 500, "out of memory");
+        alerting_refuse(q->c, 500, "out of memory");
 }
 
-void alarms_route(struct prom_call *c)
+void alerting_route(struct prom_call *c)
 {
     struct route_question q = {.c = c};
     const struct span *texts;
     struct span twice = {0};
     size_t n;
-    if (!alarms_values(c, "label", &texts, &n))
+    if (!alerting_values(c, "label", &texts, &n))
         return;
     struct label *pairs = arena_array(c->arena, n, sizeof(*pairs));
     if (!pairs) {
-        alarms_refuse(c, 500, "out of memory");
+        alerting_refuse(c, 500, "out of memory");
         return;
     }
     for (size_t i = 0; i < n; i++) {
@@ -229,7 +229,7 @@ void alarms_route(struct prom_call *c)
         pairs[i].value = value;
     }
     if (labels_normalise(pairs, n, &q.labels, &twice) < 0)
-        alarms_refuse(c, 400, "label \"%.*s\" is there twice", SPAN_ARG(twice));
+        alerting_refuse(c, 400, "label \"%.*s\" is there twice", SPAN_ARG(twice));
     else
         use_alerts(c, answer_route, &q);
 }
