@@ -11,12 +11,13 @@ const has = (command) => spawnSync(command, ['--version']).status === 0;
 /** What the option skip of a test wants: false, or why it is skipped. */
 export const missing = (command) => (has(command) ? false : `${command} is not installed`);
 
-/** targets: ports to scrape under the job "gateway", every interval. flags: more command line. */
-export async function startPrometheus(t, { targets = [], interval = '200ms', flags = [] } = {}) {
+/** targets: ports to scrape under the job "gateway", every interval. rules: files. flags: more command line. */
+export async function startPrometheus(t, { targets = [], interval = '200ms', rules = [], flags = [] } = {}) {
   const dir = tempDir(t);
   const port = await freePort();
   const config = {
-    global: { scrape_interval: interval, scrape_timeout: interval },
+    global: { scrape_interval: interval, scrape_timeout: interval, evaluation_interval: interval },
+    rule_files: rules,
     scrape_configs: [{
       job_name: 'gateway',
       static_configs: [{ targets: targets.map((target) => `127.0.0.1:${target}`) }],
