@@ -4,11 +4,13 @@
  */
 #include <errno.h>
 #include <glob.h>
+#include <stdio.h>
 
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "daemon/alarms.h"
+#include "daemon/builtin_rules.h"
 
 enum { FILES_MAX = 1000, ROUTES_BYTES_MAX = 1024 * 1024 };
 
@@ -61,18 +63,28 @@ static int file_text(const char *path, size_t max, struct buf *text, struct err 
 
 /* --- rules --- */
 
-static int read_rules(const char *path, struct rule_file **ret, struct err *reterr)
+static int add_text(struct alarms_files *f, struct span text, const char *path, struct err *reterr)
 {
     struct err_list errs;
-    struct buf text;
     err_list_init(&errs);
-    int r = file_text(path, RULE_FILE_BYTES_MAX, &text, reterr);
-    if (r == 0) {
-        r = rule_file_read(buf_span(&text), path, ret, &errs);
-        if (r < 0)
-            tell(&errs, path, r, reterr);
+    if (f->n_rules == FILES_MAX)
+        return err_set(reterr, -E2BIG, "more than %d rule files", FILES_MAX);
+    int r = rule_file_read(text, path, &f->rules[f->n_rules], &errs);
+    if (r < 0)
+        tell(&errs, path, r, reterr);
+    f->n_rules += r == 0;
+    return r;
+}
+
+static int add_builtin(struct alarms_files *f, struct err *reterr)
+{
+    char path[64];
+    int r = 0;
+    for (size_t i = 0; i < builtin_rules_n && r == 0; i++) {
+        const struct builtin_rules *b = &builtin_rules[i];
+        (void)snprintf(path, sizeof(path), "builtin:%s", b->name);
+        r = add_text(f, span_of(b->text, *b->size), path, reterr);
     }
-    buf_done(&text);
     return r;
 }
 
@@ -87,10 +99,11 @@ static int add_rules(struct alarms_files *f, const char *path, struct err *reter
         if (strcmp(f->rules[i]->path, path) == 0)
             return 0; /* named by two patterns */
     }
-    if (f->n_rules == FILES_MAX)
-        return err_set(reterr, -E2BIG, "more than %d rule files", FILES_MAX);
-    int r = read_rules(path, &f->rules[f->n_rules], reterr);
-    f->n_rules += r == 0;
+    struct buf text;
+    int r = file_text(path, RULE_FILE_BYTES_MAX, &text, reterr);
+    if (r == 0)
+        r = add_text(f, buf_span(&text), path, reterr);
+    buf_done(&text);
     return r;
 }
 
@@ -134,6 +147,8 @@ int alarms_read(const struct config *c, struct alarms_files *ret, struct err *re
 {
     struct alarms_files f = {.rules = mem_zalloc(FILES_MAX, sizeof(struct rule_file *))};
     int r = f.rules ? 0 : err_set(reterr, -ENOMEM, "out of memory");
+    if (r == 0 && c->rules_builtin)
+        r = add_builtin(&f, reterr);
     for (size_t i = 0; r == 0 && i < c->rule_files.n; i++)
         r = add_pattern(&f, c->rule_files.items[i], reterr);
     if (r == 0 && c->alerting_file[0])

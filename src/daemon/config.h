@@ -162,6 +162,7 @@ struct config {
     uint64_t requests_spill;
 
     struct config_texts rule_files; /* paths and patterns */
+    bool rules_builtin;             /* those in the program, too */
     int64_t rules_interval_ns;
     char *alerting_file;               /* routes and receivers; "": built-in ones */
     struct config_texts alertmanagers; /* base URLs */

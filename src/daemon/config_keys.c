@@ -626,6 +626,15 @@ const struct config_key config_keys[] = {
                 "again, and keeps the state of alerts.",
     },
     {
+        .path = "rules.builtin",
+        .type = &config_type_bool,
+        .def = "true",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(rules_builtin),
+        .help = "The rules that come with the program (deploy/rules) are evaluated, too. To change "
+                "one: `false` here, and copies of those files in `rules.files`.",
+    },
+    {
         .path = "rules.interval",
         .type = &config_type_duration,
         .def = "30s",
