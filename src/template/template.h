@@ -6,7 +6,7 @@
  *            pipelines, variables, if, else, with, range, define and template, comments, trim
  *            markers; .Labels, .Value and the like, $labels, $value, $externalLabels, $externalURL;
  *            query, first, value, label, strvalue, sortByLabel, humanize and its kin, printf, ...
- *            (the table in template/function.c; docs/OPERATIONS.md lists them).
+ *            (the rows of template/builtin_*.c; the module's README.md says what differs).
  * Parsing:   once, when a rule file is read; so that a mistake is found then and not at 3 a.m.
  * Errors:    -EINVAL with text ("1:12: function \"foo\" not defined", line and column of the
  *            template's text); -E2BIG: longer than TEMPLATE_OUTPUT_MAX, too many steps, too deep;
