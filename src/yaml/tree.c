@@ -375,11 +375,11 @@ static int read_children(struct yaml_reader *rd, struct yaml_node *parent, int d
         if (parent->kind == YAML_NODE_MAP && parent->n == rd->options.keys_max)
             return too_many_keys(rd, &event);
         r = read_node(rd, &event, depth + 1, slot);
+        parent->n += *slot != NULL; /* also where its own end was not reached */
         if (r == 0 && parent->kind == YAML_NODE_MAP)
             r = read_value(rd, parent, *slot, depth);
         if (r < 0)
             return r;
-        parent->n++;
         slot = &(*slot)->next;
     }
 }
