@@ -161,7 +161,7 @@ int file_read_rule(struct file_reading *f, const struct yaml_node *node, struct 
 
     rule.is_alert = is_said(&keys[KEY_ALERT]);
     r = read_values(f, keys, &rule);
-    if (r == 0 && (is_whole || keys[KEY_EXPR].value))
+    if (r == 0 && (is_known || keys[KEY_EXPR].value))
         r = read_expr(f, node, keys, &rule);
     if (r == 0 && is_known && !rule.is_alert)
         check_record(&f->doc, keys, &rule);
