@@ -35,6 +35,7 @@ struct rule {
     struct span text; /* the expression as written */
     const struct promql_expr *expr;
     int64_t for_ms, keep_firing_ms;
+    bool has_for;                                 /* also as 0 */
     const struct rule_text *labels, *annotations; /* in the order of their names */
     size_t n_labels, n_annotations;
     int line, column; /* of the rule, from 1 */
@@ -69,7 +70,7 @@ int rule_file_read(struct span text, const char *where, struct rule_file **ret,
  *   - a name or label that Prometheus before 3.0 and Alertmanager before 0.28 refuse;
  *   - a label whose value changes with every evaluation ($value): such an alert never gets old;
  *   - a label "alertname", which the alert's own name replaces;
- *   - an alert without `for`, or with one shorter than the interval;
+ *   - an alert without `for` (0s says that it is meant), or with one shorter than the interval;
  *   - an alert without a comparison, which fires for whatever there is;
  *   - a rule that reads what a later one of its group records: it sees the value before.
  * interval_ms: of groups that have none. -ENOMEM.

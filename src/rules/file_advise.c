@@ -101,13 +101,13 @@ static void check_for(struct advice *a, const struct rule *rule)
     int64_t interval_ms = a->group->interval_ms > 0 ? a->group->interval_ms : a->interval_ms;
     struct err *e;
 
-    if (rule->for_ms >= interval_ms)
+    if (rule->for_ms >= interval_ms || (rule->has_for && rule->for_ms == 0))
         return;
     e = add(a, rule);
     if (rule->for_ms == 0) {
         (void)err_set(e, 0, "alert \"%s\" has no `for`", shown_name(rule, shown));
-        err_hint(e, "a single value that is over the limit wakes people; \"for: 2m\" waits for "
-                    "more");
+        err_hint(e, "a single value over the limit wakes people; \"for: 2m\" waits for more, "
+                    "\"for: 0s\" says that it is meant");
         return;
     }
     (void)err_set(e, 0, "`for` of alert \"%s\" is shorter than the interval of %lld s",

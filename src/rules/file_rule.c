@@ -160,6 +160,7 @@ int file_read_rule(struct file_reading *f, const struct yaml_node *node, struct 
     int r;
 
     rule.is_alert = is_said(&keys[KEY_ALERT]);
+    rule.has_for = keys[KEY_FOR].value != NULL;
     r = read_values(f, keys, &rule);
     if (r == 0 && (is_known || keys[KEY_EXPR].value))
         r = read_expr(f, node, keys, &rule);

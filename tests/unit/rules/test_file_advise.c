@@ -42,6 +42,7 @@ static void test_remarks(void **state)
         {"  - {record: a:b, expr: up}\n  labels: {x.y: z}\n", 2, "label \"x.y\" is not"},
         /* for */
         {"  - {alert: A, expr: up == 0}\n", 4, "alert \"A\" has no `for`"},
+        {"  - {alert: A, expr: up == 0, for: 0s}\n", 0, ""},
         {"  - {alert: A, expr: up == 0, for: 10s}\n", 4, "shorter than the interval of 30 s"},
         {"  - {alert: A, expr: up == 0, for: 30s}\n", 0, ""},
         {"  - {alert: A, expr: up == 0, for: 30s}\n  interval: 1m\n", 4, "the interval of 60 s"},
