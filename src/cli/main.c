@@ -18,6 +18,7 @@
 #include "cli/query.h"
 #include "cli/reload.h"
 #include "cli/replay.h"
+#include "cli/rules_check.h"
 #include "cli/serve.h"
 #include "cli/sim.h"
 
@@ -37,6 +38,7 @@ static const struct {
     {"sim", sim_main, "run a simulated OpenAI-compatible engine"},
     {"load", load_main, "send load to an endpoint and report latencies"},
     {"replay", replay_main, "measure a recorded stream"},
+    {"rules", rules_check_main, "check rule files and run their unit tests"},
     {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };

@@ -81,6 +81,8 @@ void rules_tick(struct rules *r, int64_t now_ms, bool (*must_stop)(void *ctx), v
  * restored: what rule unit tests do.
  */
 void rules_evaluate(struct rules *r, int64_t ts_ms);
+/* The same in another order: indices of all groups, as rules_load had them. */
+void rules_evaluate_in(struct rules *r, const size_t *order, int64_t ts_ms);
 
 /* An alert as it is now; borrowed during the call. */
 struct rules_alert {

@@ -150,13 +150,13 @@ void rules_tick(struct rules *r, int64_t now_ms, bool (*must_stop)(void *ctx), v
     end_tick(&t, start);
 }
 
-void rules_evaluate(struct rules *r, int64_t ts_ms)
+void rules_evaluate_in(struct rules *r, const size_t *order, int64_t ts_ms)
 {
     struct tick t = {.r = r, .now_ms = ts_ms};
     mono_t start = clock_mono();
     r->last_ms = ts_ms;
     for (size_t i = 0; i < r->n_groups; i++) {
-        struct group *g = r->groups[i];
+        struct group *g = r->groups[order ? order[i] : i];
         g->is_restoring = false;
         for (size_t j = 0; j < g->n; j++)
             g->rules[j].is_restored = true;
@@ -167,4 +167,9 @@ void rules_evaluate(struct rules *r, int64_t ts_ms)
     }
     bury_gone(r, ts_ms);
     end_tick(&t, start);
+}
+
+void rules_evaluate(struct rules *r, int64_t ts_ms)
+{
+    rules_evaluate_in(r, NULL, ts_ms);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules/file_advise.c - what is allowed in a rule file and will surprise.
+ * rules/rule_file_advise.c - what is allowed in a rule file and will surprise.
  */
 #include <errno.h>
 #include <stdlib.h>
