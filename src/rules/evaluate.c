@@ -164,7 +164,7 @@ static int record(struct evaluation *e)
     int r = begin_harvest(e, v->n_columns);
     for (size_t i = 0; i < v->n_columns && r == 0; i++) {
         struct labels l;
-        r = expand_override(&e->r->scratch, v->columns[i].labels, e->rule->set, e->rule->n_set, &l);
+        r = override_apply(&e->r->scratch, v->columns[i].labels, e->rule->set, e->rule->n_set, &l);
         if (r == 0)
             r = harvest_add(&e->harvest, l, v->columns[i].v[0], hist_of(&v->columns[i]));
         if (r == -EEXIST)
@@ -198,15 +198,15 @@ static int expand_row(struct evaluation *e, const struct column *c, struct alert
                                      .ctx = e};
     struct arena *a = &e->r->scratch;
     const struct override *set, *annotations;
-    int r = expand_values(a, rule->set, rule->n_set, &env, &e->r->text, &set);
+    int r = override_expand(a, rule->set, rule->n_set, &env, &e->r->text, &set);
     if (r == 0)
-        r = expand_override(a, c->labels, set, rule->n_set, &row->labels);
+        r = override_apply(a, c->labels, set, rule->n_set, &row->labels);
     if (r == 0)
-        r = expand_values(a, rule->annotations, rule->n_annotations, &env, &e->r->text,
-                          &annotations);
+        r = override_expand(a, rule->annotations, rule->n_annotations, &env, &e->r->text,
+                            &annotations);
     if (r == 0)
-        r = expand_override(a, (struct labels){NULL, 0}, annotations, rule->n_annotations,
-                            &row->annotations);
+        r = override_apply(a, (struct labels){NULL, 0}, annotations, rule->n_annotations,
+                           &row->annotations);
     row->value = env.hist ? 0 : c->v[0];
     return r;
 }
@@ -258,8 +258,8 @@ static int sample_labels(struct evaluation *e, struct labels l, struct labels *r
         return -ENOMEM;
     for (size_t i = 0; i < l.n; i++)
         own[i] = (struct override){l.at[i].name, l.at[i].value, NULL};
-    int r = expand_override(a, (struct labels){NULL, 0}, rule->labels, rule->n_labels, &written);
-    return r == 0 ? expand_override(a, written, own, l.n, ret) : r;
+    int r = override_apply(a, (struct labels){NULL, 0}, rule->labels, rule->n_labels, &written);
+    return r == 0 ? override_apply(a, written, own, l.n, ret) : r;
 }
 
 /* One of the two series; alerts that differ in "alertstate" only have it in common. */
@@ -267,7 +267,7 @@ static int add_series(struct evaluation *e, struct labels base, const struct ove
                       size_t n, double v)
 {
     struct labels l;
-    int r = expand_override(&e->r->scratch, base, set, n, &l);
+    int r = override_apply(&e->r->scratch, base, set, n, &l);
     if (r < 0)
         return r;
     r = harvest_add(&e->harvest, l, v, NULL);

@@ -12,7 +12,7 @@
 #define RULES_GROUP_H
 
 #include "rules/alert_state.h"
-#include "rules/expand.h"
+#include "rules/override.h"
 #include "rules/harvest.h"
 #include "rules/rules.h"
 

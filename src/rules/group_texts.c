@@ -58,7 +58,7 @@ static int group_labels(struct group *g, struct override **as)
             g->templates[g->n_templates++] = t;
             (*as)[i].template = t;
         } else if (r != -ENOMEM) {
-            r = expand_error(&g->arena, err.text, &(*as)[i].value);
+            r = override_error(&g->arena, err.text, &(*as)[i].value);
         }
         if (r < 0)
             return r;

@@ -49,7 +49,7 @@ int rules_new(const struct rules_config *config, const struct rules_ops *ops, st
     return 0;
 }
 
-void gone_free(struct gone *g, struct recorded_table *t)
+void rules_gone_free(struct gone *g, struct recorded_table *t)
 {
     for (struct gone *next; g; g = next) {
         next = g->next;
@@ -109,7 +109,7 @@ struct rules *rules_free(struct rules *r)
         (void)group_free(r->groups[i], &r->overlay.table);
     mem_free(r->groups);
     mem_free(r->by_name);
-    gone_free(r->gone, &r->overlay.table);
+    rules_gone_free(r->gone, &r->overlay.table);
     overlay_done(&r->overlay);
     buf_done(&r->text);
     arena_done(&r->scratch);

@@ -138,7 +138,7 @@ int rules_load(struct rules *r, struct rule_file *const *files, size_t n, int64_
         exchange(&l);
     for (size_t i = 0; i < l.n; i++)
         (void)group_free(l.groups[i], &r->overlay.table);
-    gone_free(l.gone, &r->overlay.table);
+    rules_gone_free(l.gone, &r->overlay.table);
     mem_free(l.groups);
     mem_free(l.by_name);
     mem_free(l.is_taken);

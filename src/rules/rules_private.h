@@ -25,7 +25,7 @@ struct gone {
     int64_t due_ms, wait_ms, t_ms;
     struct gone *next;
 };
-void gone_free(struct gone *g, struct recorded_table *t); /* and those behind it */
+void rules_gone_free(struct gone *g, struct recorded_table *t); /* and those behind it */
 
 struct rules {
     struct rules_config config; /* defaults filled in */

@@ -114,7 +114,7 @@ static void bury_gone(struct rules *r, int64_t now_ms)
         } else {
             *at = g->next;
             g->next = NULL;
-            gone_free(g, &r->overlay.table);
+            rules_gone_free(g, &r->overlay.table);
         }
     }
 }

@@ -22,6 +22,9 @@ enum { S = 1000, MINUTE = 60 * S, HOUR = 60 * MINUTE };
 /* A round moment, so that whole minutes are easy to see. */
 #define T0 INT64_C(1700000040000)
 
+/* A test needs some of these. */
+#define RIG static __attribute__((unused))
+
 struct rig {
     struct rules *rules;
     struct memory *memory;
@@ -36,7 +39,7 @@ struct rig {
     bool is_silent; /* only counts what is told: allocates nothing */
 };
 
-static int rig_open(void *ctx, struct reader **ret)
+RIG int rig_open(void *ctx, struct reader **ret)
 {
     struct rig *g = ctx;
     if (g->open_error < 0)
@@ -46,14 +49,14 @@ static int rig_open(void *ctx, struct reader **ret)
     return 0;
 }
 
-static void rig_close(void *ctx, struct reader *r)
+RIG void rig_close(void *ctx, struct reader *r)
 {
     (void)r;
     ((struct rig *)ctx)->n_open--;
 }
 
 /* Everything that is on its way is stored. */
-static void rig_store(struct rig *g)
+RIG void rig_store(struct rig *g)
 {
     for (struct batch *b = g->first, *next; b; b = next) {
         next = b->next;
@@ -69,7 +72,7 @@ static void rig_store(struct rig *g)
     g->last = &g->first;
 }
 
-static int rig_write(void *ctx, struct batch *b, uint64_t *ret)
+RIG int rig_write(void *ctx, struct batch *b, uint64_t *ret)
 {
     struct rig *g = ctx;
     if (g->write_error < 0) {
@@ -86,12 +89,12 @@ static int rig_write(void *ctx, struct batch *b, uint64_t *ret)
     return 0;
 }
 
-static uint64_t rig_written(void *ctx)
+RIG uint64_t rig_written(void *ctx)
 {
     return ((struct rig *)ctx)->n_stored;
 }
 
-static void rig_notify(void *ctx, const struct alert_notice *notices, size_t n)
+RIG void rig_notify(void *ctx, const struct alert_notice *notices, size_t n)
 {
     struct rig *g = ctx;
     for (size_t i = 0; i < n && !g->is_silent; i++) {
@@ -111,7 +114,7 @@ static void rig_notify(void *ctx, const struct alert_notice *notices, size_t n)
     g->n_told += n;
 }
 
-static struct rules_ops rig_ops(struct rig *g)
+RIG struct rules_ops rig_ops(struct rig *g)
 {
     return (struct rules_ops){.reader_open = rig_open,
                               .reader_close = rig_close,
@@ -122,21 +125,21 @@ static struct rules_ops rig_ops(struct rig *g)
 }
 
 /* A new struct rules over what is stored: a start. */
-static void rig_start(struct rig *g, const struct rules_config *config)
+RIG void rig_start(struct rig *g, const struct rules_config *config)
 {
     const struct rules_ops ops = rig_ops(g);
     assert_int_equal(rules_new(config, &ops, &g->rules), 0);
 }
 
 /* The end: it may be followed by rig_start. */
-static void rig_stop(struct rig *g)
+RIG void rig_stop(struct rig *g)
 {
     g->rules = rules_free(g->rules);
     rig_store(g);
     assert_int_equal(g->n_open, 0);
 }
 
-static void rig_init(struct rig *g, const struct rules_config *config)
+RIG void rig_init(struct rig *g, const struct rules_config *config)
 {
     *g = (struct rig){.n_given = 0};
     g->last = &g->first;
@@ -145,14 +148,14 @@ static void rig_init(struct rig *g, const struct rules_config *config)
     rig_start(g, config);
 }
 
-static void rig_done(struct rig *g)
+RIG void rig_done(struct rig *g)
 {
     rig_stop(g);
     g->memory = memory_free(g->memory);
     buf_done(&g->told);
 }
 
-static struct rule_file *rig_file(const char *text, const char *name)
+RIG struct rule_file *rig_file(const char *text, const char *name)
 {
     struct rule_file *f;
     static struct err_list errs;
@@ -163,14 +166,14 @@ static struct rule_file *rig_file(const char *text, const char *name)
     return f;
 }
 
-static void rig_load(struct rig *g, const char *text, int64_t now_ms)
+RIG void rig_load(struct rig *g, const char *text, int64_t now_ms)
 {
     struct rule_file *f = rig_file(text, "a.yml");
     assert_int_equal(rules_load(g->rules, &f, 1, now_ms), 0);
     (void)rule_file_unref(f);
 }
 
-static void rig_put(struct rig *g, const char *series, int64_t t_ms, double v)
+RIG void rig_put(struct rig *g, const char *series, int64_t t_ms, double v)
 {
     struct span s = span_cstr(series);
     struct promql_error error;
@@ -184,7 +187,7 @@ static void rig_put(struct rig *g, const char *series, int64_t t_ms, double v)
 }
 
 /* The result of a query on what is stored, a line for each series. */
-static void rig_query(struct rig *g, const char *query, int64_t t_ms, struct buf *out)
+RIG void rig_query(struct rig *g, const char *query, int64_t t_ms, struct buf *out)
 {
     struct promql_options o = {.start_ms = t_ms, .end_ms = t_ms};
     struct promql_result result;
@@ -211,8 +214,8 @@ static void rig_query(struct rig *g, const char *query, int64_t t_ms, struct buf
 
 #define assert_query(g, query, t_ms, want)                                                         \
     rig_assert_query(g, query, t_ms, want, __FILE__, __LINE__)
-static void rig_assert_query(struct rig *g, const char *query, int64_t t_ms, const char *want,
-                             const char *file, int line)
+RIG void rig_assert_query(struct rig *g, const char *query, int64_t t_ms, const char *want,
+                          const char *file, int line)
 {
     struct buf out;
     buf_init(&out, 1024 * 1024);
@@ -223,7 +226,7 @@ static void rig_assert_query(struct rig *g, const char *query, int64_t t_ms, con
 
 /* What was told since the last time. */
 #define assert_told(g, want) rig_assert_told(g, want, __FILE__, __LINE__)
-static void rig_assert_told(struct rig *g, const char *want, const char *file, int line)
+RIG void rig_assert_told(struct rig *g, const char *want, const char *file, int line)
 {
     harness_assert_span("told", buf_span(&g->told), span_cstr(want), file, line);
     buf_clear(&g->told);
@@ -233,8 +236,8 @@ static void rig_assert_told(struct rig *g, const char *want, const char *file, i
 struct rig_wanted {
     struct span name, error;
 };
-static int rig_find_error(void *ctx, const struct rule_group *group, const struct rule *rule,
-                          struct span error)
+RIG int rig_find_error(void *ctx, const struct rule_group *group, const struct rule *rule,
+                       struct span error)
 {
     struct rig_wanted *w = ctx;
     (void)group;
@@ -245,8 +248,8 @@ static int rig_find_error(void *ctx, const struct rule_group *group, const struc
 }
 
 #define assert_error(g, name, want) rig_assert_error(g, name, want, __FILE__, __LINE__)
-static void rig_assert_error(struct rig *g, const char *name, const char *want, const char *file,
-                             int line)
+RIG void rig_assert_error(struct rig *g, const char *name, const char *want, const char *file,
+                          int line)
 {
     struct rig_wanted w = {.name = span_cstr(name)};
     assert_int_equal(rules_each_rule(g->rules, rig_find_error, &w), 1);

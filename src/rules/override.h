@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules/expand.h - labels and annotations that a rule gives to what its expression returns.
+ * rules/override.h - labels and annotations that a rule gives to what its expression returns.
  *
  * Texts:     a template that fails gives "<error expanding template: why>", as Prometheus does, so
  *            that an alert is never lost for the sake of its annotation.
@@ -8,8 +8,8 @@
  * Errors:    -ENOMEM, also when the arena's budget is used up.
  * Threading: pure.
  */
-#ifndef RULES_EXPAND_H
-#define RULES_EXPAND_H
+#ifndef RULES_OVERRIDE_H
+#define RULES_OVERRIDE_H
 
 #include "template/template.h"
 
@@ -20,15 +20,15 @@ struct override {
 };
 
 /* base with all of set (sorted by name, unique), whose templates are not looked at. */
-int expand_override(struct arena *a, struct labels base, const struct override *set, size_t n,
-                    struct labels *ret) WARN_UNUSED;
+int override_apply(struct arena *a, struct labels base, const struct override *set, size_t n,
+                   struct labels *ret) WARN_UNUSED;
 
 /* set with its values expanded; set itself where there is no template. out: scratch. */
-int expand_values(struct arena *a, const struct override *set, size_t n,
-                  const struct template_env *env, struct buf *out,
-                  const struct override **ret) WARN_UNUSED;
+int override_expand(struct arena *a, const struct override *set, size_t n,
+                    const struct template_env *env, struct buf *out,
+                    const struct override **ret) WARN_UNUSED;
 
 /* The text that stands for a template that does not work. */
-int expand_error(struct arena *a, const char *why, struct span *ret) WARN_UNUSED;
+int override_error(struct arena *a, const char *why, struct span *ret) WARN_UNUSED;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rules/expand.h"
+#include "rules/override.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@ static int compare_names(struct span a, struct span b)
     return labels_cmp((struct labels){&x, 1}, (struct labels){&y, 1});
 }
 
-int expand_override(struct arena *a, struct labels base, const struct override *set, size_t n,
-                    struct labels *ret)
+int override_apply(struct arena *a, struct labels base, const struct override *set, size_t n,
+                   struct labels *ret)
 {
     struct label *pairs = arena_array(a, base.n + n, sizeof(*pairs));
     size_t n_pairs = 0, i = 0, j = 0;
@@ -30,7 +30,7 @@ int expand_override(struct arena *a, struct labels base, const struct override *
     return 0;
 }
 
-int expand_error(struct arena *a, const char *why, struct span *ret)
+int override_error(struct arena *a, const char *why, struct span *ret)
 {
     char text[sizeof(((struct err *)NULL)->text) + 64];
     int n = snprintf(text, sizeof(text), "<error expanding template: %s>", why);
@@ -47,13 +47,13 @@ static int expand_one(struct arena *a, const struct template *t, const struct te
     if (r == -ENOMEM)
         return r;
     if (r < 0)
-        return expand_error(a, err.text[0] ? err.text : err_str(r), ret);
+        return override_error(a, err.text[0] ? err.text : err_str(r), ret);
     *ret = arena_dup(a, buf_span(out));
     return ret->p ? 0 : -ENOMEM;
 }
 
-int expand_values(struct arena *a, const struct override *set, size_t n,
-                  const struct template_env *env, struct buf *out, const struct override **ret)
+int override_expand(struct arena *a, const struct override *set, size_t n,
+                    const struct template_env *env, struct buf *out, const struct override **ret)
 {
     size_t n_templates = 0;
     for (size_t i = 0; i < n; i++)
