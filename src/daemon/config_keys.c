@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "daemon/config_items.h"
 #include "daemon/config_labels.h"
+#include "daemon/config_slos.h"
 #include "daemon/config_upstreams.h"
 
 #define FIELD(name) offsetof(struct config, name)
@@ -137,6 +138,20 @@ const struct config_key config_keys[] = {
                 "alone will do for one that gateway keys tell. Families about requests have them "
                 "(docs/METRICS.md), and so does the request log. They multiply series: "
                 "`metrics.max_series` holds over all.",
+    },
+    {
+        .path = "slos",
+        .type = &config_type_items,
+        .def = "[]",
+        .max = SLO_MAX,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(slos),
+        .item = &config_item_slo,
+        .example = "[{name: chat, preset: chat, match: {model: [\"qwen*\", llama-3.1-8b]}}]",
+        .help = "Service level objectives: a list of mappings with the keys below; the name of a "
+                "preset alone will do for one. Requests are counted in `llm_slo_total` and "
+                "`llm_slo_good_total`, `inferometer slo rules` makes alert rules of them, and "
+                "every threshold becomes a bucket bound of its histogram (`metrics.bounds`).",
     },
     {
         .path = "models_refresh",

@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "daemon/objectives.h"
 
 struct worker_settings daemon_settings(const struct daemon *d, const struct config *config,
                                        struct routes *routes, struct keyring *ring)
@@ -22,7 +23,8 @@ struct worker_settings daemon_settings(const struct daemon *d, const struct conf
                                                  .runaway_tokens = (int64_t)config->runaway_tokens,
                                                  .runaway_ns = config->runaway_ns},
                                     .cut_after_ns = config->cut_after_ns,
-                                    .cuts_runaways = config->runaway_cut};
+                                    .cuts_runaways = config->runaway_cut,
+                                    .slos = config->slo_set};
 }
 
 /* --- models that upstreams list --- */
@@ -138,7 +140,7 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
     if (r == 0 && d->tls)
         r = tls_context_reload(d->tls, reterr);
     if (r == 0) {
-        r = metrics_set_bounds(d->metrics, config->bounds.items, config->bounds.n);
+        r = metrics_set_bounds(d->metrics, config->all_bounds.items, config->all_bounds.n);
         if (r < 0)
             err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
     }
@@ -159,6 +161,7 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
         history_configure(d->store, config);
         metrics_allow_models(d->metrics, (const char *const *)config->models.items,
                              config->models.n);
+        objectives_announce(d->metrics, config);
         gateway_config_unref(d->gateway_config);
         d->gateway_config = gateway_config_ref(gateway);
         config_unref(d->config);

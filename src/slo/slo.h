@@ -43,7 +43,7 @@ struct slo_target {
     double target;        /* 0.99: 99 % have to be good */
 };
 
-enum { SLO_MATCHES_MAX = 8, SLO_NAME_MAX = 63, SLO_MAX = 32 };
+enum { SLO_MATCHES_MAX = 8, SLO_VALUES_MAX = 100, SLO_NAME_MAX = 63, SLO_MAX = 32 };
 #define SLO_WINDOW_MS       (INT64_C(30) * 24 * 3600 * 1000)
 #define SLO_MIN_BAD_DEFAULT 6
 
