@@ -3,11 +3,12 @@
  * base/zone.h - time zones by their IANA name, daylight saving included.
  *
  * Role:      civil time somewhere at a moment. Unlike tzset and localtime_r, for any number of
- * zones at once and without touching the environment. Source:    the system's zone files (TZif, RFC
- * 8536) in /usr/share/zoneinfo, or $TZDIR; after a file's last change its rule (the POSIX TZ text
- * at the end) goes on. Units:     seconds since the epoch; offsets in seconds east of UTC. Errors:
- * -ENOENT: no such zone; -EINVAL: not a name or not such a file; -ENOMEM. Threading: reading needs
- * no lock; a zone is constant.
+ *            zones at once and without touching the environment.
+ * Source:    the system's zone files (TZif, RFC 8536) in /usr/share/zoneinfo, or $TZDIR; after a
+ *            file's last change its rule (the POSIX TZ text at the end) goes on.
+ * Units:     seconds since the epoch; offsets in seconds east of UTC.
+ * Errors:    -ENOENT: no such zone; -EINVAL: not a name or not such a file; -ENOMEM.
+ * Threading: reading needs no lock; a zone is constant.
  */
 #ifndef BASE_ZONE_H
 #define BASE_ZONE_H

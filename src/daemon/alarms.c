@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/process.h"
 #include "daemon/evidence.h"
+#include "daemon/usual.h"
 
 enum { LOOK_MS = 1000 }; /* whether the store is open, whether there is something new */
 
@@ -26,6 +27,7 @@ struct alarms {
     struct alerts *alerts; /* NULL: the data directory is not ours yet */
 
     struct rules *rules; /* the thread's but for rules_write */
+    struct usual usual;  /* the thread's */
 };
 
 static int64_t now_ms(void)
@@ -123,6 +125,11 @@ static bool must_stop(void *ctx)
     return atomic_load_explicit(&a->must_stop, memory_order_relaxed);
 }
 
+static int is_over(void *ctx)
+{
+    return must_stop(ctx) ? -ECANCELED : 0;
+}
+
 /* Until the next slot, or something new. */
 static void sleep_until(struct alarms *a, int64_t next_ms)
 {
@@ -148,8 +155,10 @@ static void *run(void *arg)
         if (a->is_new)
             take_new(a);
         pthread_mutex_unlock(&a->lock);
-        if (is_ours)
+        if (is_ours) {
             rules_tick(a->rules, now_ms(), must_stop, a);
+            usual_tick(&a->usual, a->store, now_ms(), is_over, a);
+        }
         sleep_until(a, rules_next_ms(a->rules));
     }
     return NULL;
@@ -195,6 +204,13 @@ static int init(struct alarms *a, const struct alarms_files *f)
     return r;
 }
 
+static int start_thread(struct alarms *a, struct err *reterr)
+{
+    int r = process_start_thread(&a->thread, NULL, run, a);
+    a->has_thread = r == 0;
+    return r < 0 ? err_set(reterr, r, "could not start the thread of rules: %s", err_str(r)) : 0;
+}
+
 int alarms_new(struct config *c, const struct alarms_files *f, struct store *store,
                struct alarms **ret, struct err *reterr)
 {
@@ -209,12 +225,12 @@ int alarms_new(struct config *c, const struct alarms_files *f, struct store *sto
     pthread_condattr_destroy(&attr);
     a->store = store;
     a->config = config_ref(c);
-    int r = init(a, f);
-    if (r == 0)
-        r = process_start_thread(&a->thread, NULL, run, a);
-    a->has_thread = r == 0;
-    if (r < 0) {
+    int r = usual_init(&a->usual, c->time_zone, reterr);
+    if (r == 0 && (r = init(a, f)) < 0)
         err_set(reterr, r, "could not set up rules and alerts: %s", err_str(r));
+    if (r == 0)
+        r = start_thread(a, reterr);
+    if (r < 0) {
         alarms_free(a);
         return r;
     }
@@ -231,6 +247,7 @@ struct alarms *alarms_free(struct alarms *a)
     if (a->has_thread)
         pthread_join(a->thread, NULL);
     rules_free(a->rules);
+    usual_done(&a->usual);
     alerts_free(a->alerts);
     alarms_files_done(&a->files);
     config_unref(a->config);

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "daemon/alarms.h"
 #include "daemon/builtin_rules.h"
+#include "slo/slo_rules.h"
 
 enum { FILES_MAX = 1000, ROUTES_BYTES_MAX = 1024 * 1024 };
 
@@ -88,6 +89,22 @@ static int add_builtin(struct alarms_files *f, struct err *reterr)
     return r;
 }
 
+/* What the objectives of the configuration mean. */
+static int add_slos(struct alarms_files *f, const struct config *c, struct err *reterr)
+{
+    struct buf text;
+    if (!c->slo_set || c->slo_set->n == 0)
+        return 0;
+    buf_init(&text, SLO_RULES_BYTES_MAX);
+    int r = slo_rules_write(c->slo_set->items, c->slo_set->n, &text);
+    if (r < 0)
+        err_set(reterr, r, "could not write the rules of \"slos\": %s", err_str(r));
+    else
+        r = add_text(f, buf_span(&text), "builtin:slos.yml", reterr);
+    buf_done(&text);
+    return r;
+}
+
 static bool is_pattern(const char *path)
 {
     return strpbrk(path, "*?[") != NULL;
@@ -149,6 +166,8 @@ int alarms_read(const struct config *c, struct alarms_files *ret, struct err *re
     int r = f.rules ? 0 : err_set(reterr, -ENOMEM, "out of memory");
     if (r == 0 && c->rules_builtin)
         r = add_builtin(&f, reterr);
+    if (r == 0)
+        r = add_slos(&f, c, reterr);
     for (size_t i = 0; r == 0 && i < c->rule_files.n; i++)
         r = add_pattern(&f, c->rule_files.items[i], reterr);
     if (r == 0 && c->alerting_file[0])

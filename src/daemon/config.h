@@ -151,7 +151,7 @@ struct config {
     struct config_labels labels;
     struct business *business; /* made of labels, for the policy; NULL: there are none */
     struct config_slos slos;
-    struct slo_set *slo_set; /* made of slos, with their presets */
+    struct slo_set *slo_set;   /* made of slos, with their presets */
     int64_t models_refresh_ns; /* how often upstreams are asked for theirs; 0: never */
 
     char *access_keys; /* the key file; "": everybody may */
@@ -191,7 +191,7 @@ struct config {
     struct config_texts models; /* label values from the start */
     struct config_bounds bounds;
     struct config_bounds all_bounds; /* those, and the thresholds of slos: what metrics take */
-    uint64_t max_label_values; /* per label */
+    uint64_t max_label_values;       /* per label */
     uint64_t max_series;
 
     int64_t history_interval_ns;
@@ -206,6 +206,7 @@ struct config {
     struct config_texts rule_files; /* paths and patterns */
     bool rules_builtin;             /* those in the program, too */
     int64_t rules_interval_ns;
+    char *time_zone;                   /* of baselines */
     char *alerting_file;               /* routes and receivers; "": built-in ones */
     struct config_texts alertmanagers; /* base URLs */
     char *external_url;

@@ -58,6 +58,16 @@ const struct config_key config_keys[] = {
                 "of the history have no answer.",
     },
     {
+        .path = "time_zone",
+        .type = &config_type_text,
+        .def = "Local",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(time_zone),
+        .example = "Asia/Shanghai",
+        .help = "Zone in which the same time of day is looked for when rules ask what is usual "
+                "(`llm_baseline`): an IANA name, `UTC`, or `Local`, which is the machine's.",
+    },
+    {
         .path = "drain_timeout",
         .type = &config_type_duration,
         .def = "30s",

@@ -96,6 +96,7 @@ static void test_gateway_defaults(void **state)
 static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3]\n"
                                "workers: 7\n"
                                "data_dir: /var/lib/x y\n"
+                               "time_zone: Asia/Shanghai\n"
                                "drain_timeout: 1m\n"
                                "drain_delay: 9s\n"
                                "handover: /run/h\n"
