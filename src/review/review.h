@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * review/review.h - the SLO review: which alerts were worth their noise, what none of them caught,
+ * and what should be changed.
+ *
+ * Role:      looks back over a period with what is kept: series (ALERTS, llm_slo_total,
+ *            llm_slo_good_total, histograms), incidents with their marks, the rules in force.
+ * Contents:  per rule: how often it fired, for how long in all and at most, by tier; how much of
+ *            that was noise: marked so by a person, or no objective burned its budget (burn rate of
+ *            at least REVIEW_BURN_MIN over the firing and REVIEW_MARGIN_MS around it) meanwhile;
+ *            degradations that no rule caught: windows of REVIEW_WINDOW_MS and more in which an
+ *            objective was under its target (with at least min_bad bad requests) while no alert of
+ *            tier P0 or P1 fired; the budgets: target, spent, left;
+ *            suggestions, each with its evidence: thresholds (p95 + 50 % of what was usual), a
+ * `for` that the noise would not have outlived and what was real would have, bounds of histograms
+ * where a quantile that a rule uses lies in a bucket wider than a quarter of its value. Truth: what
+ * is not kept long enough is said, not guessed: the period that each kind of data covers is part of
+ * the review. Units:     ms since the epoch, seconds in texts. Errors:    -ECANCELED and -ETIMEDOUT
+ * of is_over, those of readers; -ENOMEM. Threading: pure but for its readers; a thread of queries.
+ */
+#ifndef REVIEW_REVIEW_H
+#define REVIEW_REVIEW_H
+
+#include "incident/incidents.h"
+#include "rules/file.h"
+#include "series/reader.h"
+#include "slo/slo_set.h"
+
+#define REVIEW_BURN_MIN 1.0
+enum {
+    REVIEW_WINDOW_MS = 5 * 60 * 1000,
+    REVIEW_MARGIN_MS = 10 * 60 * 1000,
+};
+
+struct review_question {
+    int64_t from_ms, to_ms;
+    struct reader *reader;
+    struct incidents *incidents; /* NULL: nobody marked anything */
+    const struct slo *slos;
+    size_t n_slos;
+    struct rule_file *const *files; /* in force */
+    size_t n_files;
+    int (*is_over)(void *ctx); /* may be NULL */
+    void *ctx;
+};
+
+struct review;
+int review_make(const struct review_question *q, struct review **ret,
+                struct err *reterr) WARN_UNUSED;
+struct review *review_free(struct review *r);
+int review_write(const struct review *r, struct jsonw *w) WARN_UNUSED;
+int review_print_markdown(const struct review *r, struct buf *out) WARN_UNUSED;
+
+#endif
