@@ -7,14 +7,18 @@
  *            for INCIDENT_LINGER_MS. It holds the alerts with their moments, values, labels and
  *            annotations (with the ids of requests that show them), curves of the stages from
  *            INCIDENT_BEFORE_MS before to INCIDENT_AFTER_MS after it, and what people did and
- * wrote. Kept:      in DIR/incidents.db, keep_ms, longer than raw samples and rows. Curves: PromQL
- * expressions of a table (incident/curves.c), evaluated through a reader while the samples are
- * there; a column of points per series, at most INCIDENT_POINTS_MAX each, the series with the
- * largest values first, at most INCIDENT_SERIES_MAX of an expression. People:    notes (author,
- * text, time), acknowledged by whom, and alerts that somebody marked as noise (what SLO reviews
- * count). Errors:    negative errno, as db/db.h; a damaged file is set aside and begun anew. What
- * cannot be written now is kept in memory, and tried again with the next tick. Units:     ms since
- * the epoch. Threading: put and tick from the evaluator's thread; the others from any.
+ *            wrote.
+ * Kept:      in DIR/incidents.db, keep_ms, longer than raw samples and rows.
+ * Curves:    PromQL expressions of a table (incident/curves.c), evaluated through a reader while
+ *            the samples are there; a column of points per series, at most INCIDENT_POINTS_MAX
+ *            each, the series with the largest values first, at most INCIDENT_SERIES_MAX of an
+ *            expression.
+ * People:    notes (author, text, time), acknowledged by whom, and alerts that somebody marked as
+ *            noise (what SLO reviews count).
+ * Errors:    negative errno, as db/db.h; a damaged file is set aside and begun anew. What cannot be
+ *            written now is kept in memory, and tried again with the next tick.
+ * Units:     ms since the epoch.
+ * Threading: put and tick from the evaluator's thread; the others from any.
  */
 #ifndef INCIDENT_INCIDENTS_H
 #define INCIDENT_INCIDENTS_H

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * review/review.h - the SLO review: which alerts were worth their noise, what none of them caught,
- * and what should be changed.
+ * review/review.h - the SLO review: which alerts were worth their noise, and what none caught.
  *
  * Role:      looks back over a period with what is kept: series (ALERTS, llm_slo_total,
  *            llm_slo_good_total, histograms), incidents with their marks, the rules in force.
@@ -10,13 +9,15 @@
  *            at least REVIEW_BURN_MIN over the firing and REVIEW_MARGIN_MS around it) meanwhile;
  *            degradations that no rule caught: windows of REVIEW_WINDOW_MS and more in which an
  *            objective was under its target (with at least min_bad bad requests) while no alert of
- *            tier P0 or P1 fired; the budgets: target, spent, left;
- *            suggestions, each with its evidence: thresholds (p95 + 50 % of what was usual), a
- * `for` that the noise would not have outlived and what was real would have, bounds of histograms
- * where a quantile that a rule uses lies in a bucket wider than a quarter of its value. Truth: what
- * is not kept long enough is said, not guessed: the period that each kind of data covers is part of
- * the review. Units:     ms since the epoch, seconds in texts. Errors:    -ECANCELED and -ETIMEDOUT
- * of is_over, those of readers; -ENOMEM. Threading: pure but for its readers; a thread of queries.
+ *            tier P0 or P1 fired; the budgets: target, spent, left; suggestions, each with its
+ *            evidence: thresholds (p95 + 50 % of what was usual), a `for` that the noise would not
+ *            have outlived and what was real would have, bounds of histograms where a quantile that
+ *            a rule uses lies in a bucket wider than a quarter of its value.
+ * Truth:     what is not kept long enough is said, not guessed: the period that each kind of data
+ *            covers is part of the review.
+ * Units:     ms since the epoch, seconds in texts.
+ * Errors:    -ECANCELED and -ETIMEDOUT of is_over, those of readers; -ENOMEM.
+ * Threading: pure but for its readers; a thread of queries.
  */
 #ifndef REVIEW_REVIEW_H
 #define REVIEW_REVIEW_H
