@@ -9,6 +9,9 @@
 #include "template/datetime.h"
 #include "template/verb.h"
 
+/* The first number that int64_t has no room for. */
+#define INT64_END 9223372036854775808.0
+
 static const struct verb four_digits = {.rune = 'g', .width = -1, .precision = 4};
 
 /* v with four digits, then its unit. */
@@ -102,12 +105,12 @@ static int call_duration(struct builtin_call *c, const struct tvalue *args, size
         return put(c, v, "", ret);
     if (fabs(v) >= 60) {
         /* What is too long for int64_t ends as it does in Go on 64 bits. */
-        int64_t s = fabs(v) < 0x1p63 ? (int64_t)fabs(v) : INT64_MIN;
+        int64_t s = fabs(v) < INT64_END ? (int64_t)fabs(v) : INT64_MIN;
         return put_long_duration(c, v < 0, s, ret);
     }
     const char *prefix = v != 0 && fabs(v) < 1 ? scale_down(&v) : "";
     char unit[4] = {prefix[0] != '\0' ? prefix[0] : 's', prefix[0] != '\0' ? 's' : '\0'};
-    return put(c, v == 0 ? 0 : v, unit, ret);
+    return put(c, v, unit, ret);
 }
 
 static int call_percentage(struct builtin_call *c, const struct tvalue *args, size_t n,
@@ -125,7 +128,7 @@ static int to_moment(struct builtin_call *c, double v, int64_t *ret)
     double ns = v * 1e9;
     if (!isfinite(v))
         return builtin_fail(c, "value is NaN or Inf");
-    if (ns >= 0x1p63 || ns < -0x1p63)
+    if (ns >= INT64_END || ns < -INT64_END)
         return builtin_fail(c,
                             "%g cannot be represented as a nanoseconds timestamp since it "
                             "overflows int64",
@@ -172,7 +175,8 @@ static int call_to_duration(struct builtin_call *c, const struct tvalue *args, s
     if (r != 0)
         return r;
     v *= 1e9;
-    *ret = (struct tvalue){.kind = TVALUE_DURATION, .i = fabs(v) < 0x1p63 ? (int64_t)v : INT64_MIN};
+    *ret =
+        (struct tvalue){.kind = TVALUE_DURATION, .i = fabs(v) < INT64_END ? (int64_t)v : INT64_MIN};
     return 0;
 }
 

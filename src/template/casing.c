@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/utf8.h"
+#include "template/verb.h"
 
 /* Lower-case letters first, first + step, ... last; upper case is delta away. */
 struct range {
@@ -62,22 +63,6 @@ static uint32_t to_lower(uint32_t c)
     return c;
 }
 
-/* Takes a character off *s; false: a byte that is none, which stays as it is. */
-static bool take_character(struct span *s, uint32_t *ret)
-{
-    bool is_valid;
-    size_t n = utf8_step(*s, &is_valid);
-    struct span c = span_take(s, is_valid ? n : 1);
-    *ret = (unsigned char)c.p[0];
-    if (!is_valid)
-        return false;
-    if (n > 1)
-        *ret &= 0xffu >> (n + 1);
-    for (size_t i = 1; i < n; i++)
-        *ret = *ret << 6 | ((unsigned char)c.p[i] & 0x3f);
-    return true;
-}
-
 static int put(uint32_t c, struct buf *out)
 {
     char text[4];
@@ -86,10 +71,10 @@ static int put(uint32_t c, struct buf *out)
 
 static int convert(struct span s, uint32_t (*way)(uint32_t c), struct buf *out)
 {
-    uint32_t c;
+    bool is_valid;
     int r = 0;
     while (s.n > 0 && r == 0)
-        r = put(take_character(&s, &c) ? way(c) : 0xfffd, out);
+        r = put(way(verb_take(&s, &is_valid)), out);
     return r;
 }
 
@@ -113,22 +98,23 @@ static bool is_middle(uint32_t c)
 static bool is_break(uint32_t c)
 {
     if (c >= 0x80)
-        return c < 0xaa || (c >= 0x2000 && c < 0x2070) || (c >= 0x3000 && c < 0x3040);
+        return c < 0xaa || (c >= 0x2000 && c < 0x2070) || (c >= 0x3000 && c < 0x3040) ||
+               c == 0xfffd;
     return !(c == '_' || (c >= '0' && c <= '9') || to_upper(c) != c || to_lower(c) != c);
 }
 
 int casing_title(struct span s, struct buf *out)
 {
     bool is_in_word = false, was_middle = false;
-    uint32_t c;
+    bool is_valid;
     int r = 0;
     while (s.n > 0 && r == 0) {
-        bool is_valid = take_character(&s, &c);
-        bool is_mid = is_valid && is_middle(c);
-        if (is_mid ? was_middle : !is_valid || is_break(c))
+        uint32_t c = verb_take(&s, &is_valid);
+        bool is_mid = is_middle(c);
+        if (is_mid ? was_middle : is_break(c))
             is_in_word = false;
-        bool is_cased = is_valid && (to_upper(c) != c || to_lower(c) != c);
-        r = put(!is_valid ? 0xfffd : is_in_word ? c : to_upper(c), out);
+        bool is_cased = to_upper(c) != c || to_lower(c) != c;
+        r = put(is_in_word ? c : to_upper(c), out);
         is_in_word = is_in_word || is_cased;
         was_middle = is_mid;
     }

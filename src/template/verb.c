@@ -11,14 +11,25 @@
 
 static const struct verb plain = {.rune = 'v', .width = -1, .precision = -1};
 
+uint32_t verb_take(struct span *s, bool *ret_is_valid)
+{
+    size_t n = utf8_step(*s, ret_is_valid);
+    struct span c = span_take(s, *ret_is_valid ? n : 1);
+    uint32_t rune = (unsigned char)c.p[0];
+    if (!*ret_is_valid)
+        return 0xfffd;
+    rune = c.n == 1 ? rune : rune & (0xffu >> (c.n + 1));
+    for (size_t i = 1; i < c.n; i++)
+        rune = rune << 6 | ((unsigned char)c.p[i] & 0x3f);
+    return rune;
+}
+
 size_t verb_count(struct span s)
 {
     size_t n = 0;
     bool is_valid;
-    for (; s.n > 0; n++) {
-        size_t step = utf8_step(s, &is_valid);
-        (void)span_take(&s, is_valid ? step : 1);
-    }
+    for (; s.n > 0; n++)
+        (void)verb_take(&s, &is_valid);
     return n;
 }
 
@@ -77,11 +88,26 @@ static struct span cut(struct span s, int max)
 {
     struct span left = s;
     bool is_valid;
-    for (int n = 0; left.n > 0 && n < max; n++) {
-        size_t step = utf8_step(left, &is_valid);
-        (void)span_take(&left, is_valid ? step : 1);
-    }
+    for (int n = 0; left.n > 0 && n < max; n++)
+        (void)verb_take(&left, &is_valid);
     return span_of(s.p, s.n - left.n);
+}
+
+/* Between quotes, in ASCII only. */
+static int quote_ascii(struct span s, struct buf *out)
+{
+    struct buf text;
+    bool is_valid;
+    buf_init(&text, TEMPLATE_OUTPUT_MAX);
+    int r = labels_quote(s, &text);
+    struct span left = buf_span(&text);
+    while (left.n > 0 && r == 0) {
+        uint32_t c = verb_take(&left, &is_valid);
+        r = c < 0x80 ? buf_append(out, span_of(&(char){(char)c}, 1))
+                     : buf_printf(out, c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
+    }
+    buf_done(&text);
+    return r;
 }
 
 static int quoted(const struct verb *verb, struct span s, struct buf *out)
@@ -92,19 +118,24 @@ static int quoted(const struct verb *verb, struct span s, struct buf *out)
         is_raw =
             s.p[i] != '`' && s.p[i] != 0x7f && ((unsigned char)s.p[i] >= ' ' || s.p[i] == '\t');
     buf_init(&text, TEMPLATE_OUTPUT_MAX);
-    int r = is_raw ? buf_printf(&text, "`%.*s`", SPAN_ARG(s)) : labels_quote(s, &text);
+    int r = is_raw           ? buf_printf(&text, "`%.*s`", SPAN_ARG(s))
+            : verb->has_plus ? quote_ascii(s, &text)
+                             : labels_quote(s, &text);
     if (r == 0)
         r = verb_pad(verb, buf_span(&text), out);
     buf_done(&text);
     return r;
 }
 
-/* Bytes in hex; with a blank between them and 0x in front where the flags say so. */
+/* Bytes in hex, whose number the precision limits; with a blank between them and 0x in front where
+ * the flags say so. */
 static int hex(const struct verb *verb, struct span s, struct buf *out)
 {
     const char *digits = verb->rune == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
     struct buf text;
     int r = 0;
+    if (verb->precision >= 0 && (size_t)verb->precision < s.n)
+        s.n = (size_t)verb->precision;
     buf_init(&text, TEMPLATE_OUTPUT_MAX);
     for (size_t i = 0; i < s.n && r == 0; i++) {
         char two[2] = {digits[(unsigned char)s.p[i] >> 4], digits[s.p[i] & 15]};
@@ -123,15 +154,13 @@ static int hex(const struct verb *verb, struct span s, struct buf *out)
 
 int verb_text(const struct verb *verb, struct span s, const struct tvalue *v, struct buf *out)
 {
-    if (verb->rune == 'v' && verb->is_sharp_v)
-        return quoted(verb, s, out);
     if (!memchr("vsqxX", (int)verb->rune, 5) || verb->rune > 0x7f)
         return verb_refuse(verb, v, out);
+    if ((verb->rune | 0x20) == 'x')
+        return hex(verb, s, out);
     if (verb->precision >= 0)
         s = cut(s, verb->precision);
-    if (verb->rune == 'q')
-        return quoted(verb, s, out);
-    return verb->rune == 'x' || verb->rune == 'X' ? hex(verb, s, out) : verb_pad(verb, s, out);
+    return verb->rune == 'q' || verb->is_sharp_v ? quoted(verb, s, out) : verb_pad(verb, s, out);
 }
 
 static int print_bool(const struct verb *verb, const struct tvalue *v, struct buf *out)

@@ -3,7 +3,7 @@
  * template/verb.h - values as text, as Go's fmt writes them.
  *
  * Role:      what actions print, and printf with its verbs: v s q x X d b o O c U t f F e E g G %,
- *            flags + - # (integers and texts) space 0, width, precision, *, [n]. What does not fit
+ *            flags + - # space 0, width, precision, *, [n]. What does not fit
  *            is said as Go says it: %!d(string=abc), %!d(MISSING), %!(EXTRA int=1).
  * Other:     a sample, which is a pointer in Go, is written as what it points to.
  * Errors:    -ENOMEM, -EMSGSIZE (out is full).
@@ -44,7 +44,9 @@ int verb_refuse(const struct verb *verb, const struct tvalue *v, struct buf *out
 int verb_pad(const struct verb *verb, struct span s, struct buf *out) WARN_UNUSED;
 /* n times c. */
 int verb_repeat(char c, size_t n, struct buf *out) WARN_UNUSED;
-/* The characters of s; a byte that is no UTF-8 is one. */
+/* Takes a character off *s; a byte that is no UTF-8 is U+FFFD. */
+uint32_t verb_take(struct span *s, bool *ret_is_valid);
+/* The characters of s, counted in the same way. */
 size_t verb_count(struct span s);
 
 #endif

@@ -5,11 +5,20 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/num.h"
 #include "base/utf8.h"
-#include "series/number.h"
 #include "template/verb.h"
+
+enum {
+    SHORTEST_BYTES = 32,
+    HEX_BYTES = 128,
+    HEX_DIGITS_MAX = 100, /* behind the point */
+    DIGITS_ENOUGH = 16,   /* behind the first one: every double reads back */
+    EXPONENT_MIN = -4,    /* numbers without one, when the digits are as few as can be */
+    EXPONENT_END = 6,
+};
 
 /* A number in parts: sign and base, zeros that a precision asks for, digits. */
 struct parts {
@@ -55,8 +64,9 @@ static void put_base(const struct verb *verb, unsigned base, struct parts *p)
     if (verb->rune == 'O') {
         put_head(p, '0');
         put_head(p, 'o');
-    } else if (verb->has_sharp && base == 8 && p->n_zeros == 0 && p->digits.p[0] != '0') {
-        put_head(p, '0');
+    }
+    if (verb->has_sharp && base == 8 && p->n_zeros == 0 && p->digits.p[0] != '0') {
+        p->n_zeros = 1;
     } else if (verb->has_sharp && (base == 2 || base == 16)) {
         put_head(p, '0');
         put_head(p, base == 2 ? 'b' : (char)verb->rune);
@@ -95,6 +105,11 @@ static int as_character(const struct verb *verb, int64_t i, struct buf *out)
     return verb_pad(verb, span_of(rune, utf8_put(rune_of(i), rune)), out);
 }
 
+static bool is_control(uint32_t c)
+{
+    return c < ' ' || (c >= 0x7f && c < 0xa0);
+}
+
 static int as_quoted(const struct verb *verb, int64_t i, struct buf *out)
 {
     static const char letters[] = "abtnvfr";
@@ -106,20 +121,35 @@ static int as_quoted(const struct verb *verb, int64_t i, struct buf *out)
         (void)snprintf(text, sizeof(text), "'\\x%02x'", (unsigned)c);
     else if (c == '\'' || c == '\\')
         (void)snprintf(text, sizeof(text), "'\\%c'", (char)c);
+    else if (c >= 0x80 && (verb->has_plus || is_control(c)))
+        (void)snprintf(text, sizeof(text), c < 0x10000 ? "'\\u%04x'" : "'\\U%08x'", (unsigned)c);
     else
         (void)snprintf(text, sizeof(text), "'%.*s'", (int)utf8_put(c, rune), rune);
     return verb_pad(verb, span_cstr(text), out);
 }
 
+/* U+0041, or U+0041 'A'. */
 static int as_code_point(const struct verb *verb, int64_t i, struct buf *out)
 {
-    char text[64], all[96];
+    char digits[64], rune[4];
     struct verb padded = *verb;
-    struct span digits = digits_of((uint64_t)i, 16, true, text);
-    int n = snprintf(all, sizeof(all), "U+%s%.*s", &"0000"[digits.n < 4 ? digits.n : 4],
-                     SPAN_ARG(digits));
+    struct buf text;
+    struct span s = digits_of((uint64_t)i, 16, true, digits);
+    size_t n_least = verb->precision > 4 ? (size_t)verb->precision : 4;
+    bool is_shown = verb->has_sharp && rune_of(i) == (uint64_t)i && !is_control((uint32_t)i);
     padded.has_zero = false;
-    return verb_pad(&padded, span_of(all, (size_t)n), out);
+    buf_init(&text, TEMPLATE_OUTPUT_MAX);
+    int r = buf_append(&text, SPAN("U+"));
+    if (r == 0)
+        r = verb_repeat('0', n_least > s.n ? n_least - s.n : 0, &text);
+    if (r == 0)
+        r = buf_append(&text, s);
+    if (r == 0 && is_shown)
+        r = buf_printf(&text, " '%.*s'", (int)utf8_put((uint32_t)i, rune), rune);
+    if (r == 0)
+        r = verb_pad(&padded, buf_span(&text), out);
+    buf_done(&text);
+    return r;
 }
 
 int verb_integer(const struct verb *verb, const struct tvalue *v, struct buf *out)
@@ -164,23 +194,97 @@ static int put_fixed(uint32_t rune, int precision, double v, char *dst, size_t c
     }
 }
 
+/* Of a number as %e writes it. */
+static int exponent_of(const char *text)
+{
+    const char *e = strpbrk(text, "eE");
+    int64_t v = 0;
+    if (e && num_parse_i64(span_cstr(e[1] == '+' ? e + 2 : e + 1), &v) != 0)
+        return 0;
+    return (int)v;
+}
+
+/* v as e or, where its exponent is small, without one, in as few digits as tell it from others. */
+static int put_shortest(const struct verb *verb, double v, struct buf *out)
+{
+    char text[SHORTEST_BYTES];
+    int precision = -1;
+    do
+        (void)snprintf(text, sizeof(text), verb->rune == 'G' ? "%.*E" : "%.*e", ++precision, v);
+    while (strtod(text, NULL) != v && precision < DIGITS_ENOUGH);
+    int exponent = exponent_of(text);
+    if (exponent >= EXPONENT_MIN && exponent < EXPONENT_END)
+        return buf_printf(out, "%.*f", precision > exponent ? precision - exponent : 0, v);
+    return buf_append(out, span_cstr(text));
+}
+
+/* 0x1.8p+01: as %a, but always with a 1 in front, and two digits or more behind the p. */
+static int put_hex(const struct verb *verb, double v, struct buf *out)
+{
+    char text[HEX_BYTES];
+    int exponent = 0, digits = verb->precision > HEX_DIGITS_MAX ? HEX_DIGITS_MAX : verb->precision;
+    double mantissa = v == 0 ? 0 : frexp(v, &exponent) * 2;
+    bool is_upper = verb->rune == 'X';
+    if (digits < 0)
+        (void)snprintf(text, sizeof(text), is_upper ? "%A" : "%a", mantissa);
+    else
+        (void)snprintf(text, sizeof(text), is_upper ? "%.*A" : "%.*a", digits, mantissa);
+    exponent -= v == 0 ? 0 : 1;
+    if (text[2] == '2') { /* rounded up */
+        text[2] = '1';
+        exponent++;
+    }
+    return buf_printf(out, "%.*s%c%+03d", (int)strcspn(text, "pP"), text, is_upper ? 'P' : 'p',
+                      exponent);
+}
+
+/* The number's bits: 4503599627370496p-52 */
+static int put_binary(double v, struct buf *out)
+{
+    const uint64_t hidden = 1ULL << 52;
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof(bits));
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    uint64_t mantissa = (bits & (hidden - 1)) | (exponent > 0 ? hidden : 0);
+    return buf_printf(out, "%llup%+d", (unsigned long long)mantissa,
+                      (exponent > 0 ? exponent : 1) - 1075);
+}
+
+/*
+ * The flag #: a point, and zeros up to the precision where that counts digits. Takes number and
+ * writes it to out.
+ */
+static int put_pointed(const struct verb *verb, struct span number, struct buf *out)
+{
+    bool is_counted = memchr("vgGx", (int)verb->rune, 4) != NULL,
+         is_hex = verb->rune == 'x' || verb->rune == 'X', has_point = false, is_begun = false;
+    int n_zeros = !is_counted ? 0 : verb->precision < 0 ? 6 : verb->precision;
+    size_t n = 0;
+    for (; n < number.n && !strchr(is_hex ? "pP" : "eE", number.p[n]); n++) {
+        has_point = has_point || number.p[n] == '.';
+        is_begun = is_begun || (number.p[n] != '0' && number.p[n] != '.');
+        n_zeros -= is_begun && number.p[n] != '.' ? 1 : 0;
+    }
+    n_zeros -= n == 1 && number.p[0] == '0' ? 1 : 0;
+    int r = buf_append(out, span_of(number.p, n));
+    if (r == 0 && !has_point)
+        r = buf_append(out, SPAN("."));
+    if (r == 0)
+        r = verb_repeat('0', n_zeros > 0 ? (size_t)n_zeros : 0, out);
+    return r == 0 && n < number.n ? buf_append(out, span_from(number, n)) : r;
+}
+
 /* The digits of v, which has no sign, in out. */
 static int put_digits(const struct verb *verb, double v, struct buf *out)
 {
-    bool is_shortest = verb->precision < 0 && memchr("vgG", (int)verb->rune, 3);
     int precision = verb->precision < 0 ? 6 : verb->precision;
     char *p = NULL;
-    if (is_shortest) {
-        size_t from = buf_len(out);
-        int r = number_print(v, out);
-        if (r != 0 || verb->rune != 'G')
-            return r;
-        size_t n = buf_len(out) - from;
-        p = buf_end(out) - n;
-        for (size_t i = 0; i < n; i++)
-            p[i] = p[i] == 'e' ? 'E' : p[i];
-        return 0;
-    }
+    if (verb->rune == 'b')
+        return put_binary(v, out);
+    if (verb->rune == 'x' || verb->rune == 'X')
+        return put_hex(verb, v, out);
+    if (verb->precision < 0 && memchr("vgG", (int)verb->rune, 3))
+        return put_shortest(verb, v, out);
     int n = put_fixed(verb->rune, precision, v, NULL, 0);
     int r = n < 0 ? -ENOMEM : buf_reserve(out, (size_t)n + 1, &p);
     if (r != 0)
@@ -205,10 +309,10 @@ static int put_no_number(const struct verb *verb, double v, struct buf *out)
 
 int verb_float(const struct verb *verb, const struct tvalue *v, struct buf *out)
 {
-    struct buf text;
+    struct buf text, pointed;
     struct parts p = {.n_head = 0};
     int r;
-    if (verb->rune > 0x7f || !memchr("vgGeEfF", (int)verb->rune, 7))
+    if (verb->rune > 0x7f || !memchr("vgGeEfFxXb", (int)verb->rune, 10))
         return verb_refuse(verb, v, out);
     if (!isfinite(v->f))
         return put_no_number(verb, v->f, out);
@@ -217,13 +321,19 @@ int verb_float(const struct verb *verb, const struct tvalue *v, struct buf *out)
     else if (verb->has_plus || verb->has_space)
         put_head(&p, verb->has_plus ? '+' : ' ');
     buf_init(&text, TEMPLATE_OUTPUT_MAX);
+    buf_init(&pointed, TEMPLATE_OUTPUT_MAX);
     r = put_digits(verb, fabs(v->f), &text);
     p.digits = buf_span(&text);
+    if (r == 0 && verb->has_sharp && verb->rune != 'b') {
+        r = put_pointed(verb, p.digits, &pointed);
+        p.digits = buf_span(&pointed);
+    }
     size_t n = p.n_head + p.digits.n;
     if (verb->has_zero && !verb->has_minus && verb->width > 0 && (size_t)verb->width > n)
         p.n_zeros = (size_t)verb->width - n;
     if (r == 0)
         r = put_parts(verb, &p, out);
+    buf_done(&pointed);
     buf_done(&text);
     return r;
 }

@@ -130,20 +130,6 @@ static int take_precision(struct printing *p, struct verb *verb, bool *is_index)
     return 0;
 }
 
-static uint32_t take_rune(struct span *s)
-{
-    bool is_valid;
-    size_t n = utf8_step(*s, &is_valid);
-    struct span c = span_take(s, is_valid ? n : 1);
-    uint32_t rune = (unsigned char)c.p[0];
-    if (!is_valid)
-        return 0xfffd;
-    rune = n == 1 ? rune : rune & (0xffu >> (n + 1));
-    for (size_t i = 1; i < n; i++)
-        rune = rune << 6 | ((unsigned char)c.p[i] & 0x3f);
-    return rune;
-}
-
 static int complain(struct printing *p, const struct verb *verb, const char *what)
 {
     char rune[4];
@@ -168,7 +154,7 @@ static int print_next(struct printing *p, struct verb *verb)
 static int print_verb(struct printing *p)
 {
     struct verb verb = {.width = -1, .precision = -1};
-    bool is_index = false;
+    bool is_index = false, is_valid;
     int r;
     p->is_index_good = true;
     take_flags(p, &verb);
@@ -182,7 +168,7 @@ static int print_verb(struct printing *p)
         take_index(p, &is_index);
     if (p->format.n == 0)
         return buf_append(p->out, SPAN("%!(NOVERB)"));
-    verb.rune = take_rune(&p->format);
+    verb.rune = verb_take(&p->format, &is_valid);
     return verb.rune == '%' ? buf_append(p->out, SPAN("%")) : print_next(p, &verb);
 }
 

@@ -171,9 +171,9 @@ test('the real Prometheus fires the same alert within an interval, the real Aler
     route: { receiver: 'hook', group_by: ['alertname'], group_wait: '0s', group_interval: '1s', repeat_interval: '1h' },
     receivers: [{ name: 'hook', webhook_configs: [{ url: `${sink.url}/am`, send_resolved: true }] }],
   });
-  const { gateway, file, ask, alerts } = await withRules(t,
+  const { gateway, ask, alerts } = await withRules(t,
     { config: { alerting: { alertmanagers: [alertmanager.url] } } });
-  const prometheus = await startPrometheus(t, { targets: [gateway.adminPort], interval: '1s', rules: [file] });
+  const prometheus = await startPrometheus(t, { targets: [gateway.adminPort], interval: '1s', rules: RULES });
   const theirs = async () =>
     JSON.parse((await request(prometheus.port, '/api/v1/alerts')).body).data.alerts;
   const at = {};
