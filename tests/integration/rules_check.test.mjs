@@ -3,9 +3,9 @@
 // tables of files (lib/rule_files.mjs, lib/rule_tests.mjs), where differences say why.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT, run, tempDir } from './lib/process.mjs';
+import { run, tempDir } from './lib/process.mjs';
 import { ruleFiles } from './lib/rule_files.mjs';
 import { RULES, ruleTests } from './lib/rule_tests.mjs';
 import test from './lib/test.mjs';
@@ -110,15 +110,3 @@ test('unit tests: the verdicts of promtool', async (t) => {
   }
   assert.equal(surprises.join('\n'), '');
 }, { skip, limitMs: 60000 });
-
-test('the shipped rules: no mistake, no remark, and their unit tests pass in both', async () => {
-  const rules = join(ROOT, 'deploy/rules');
-  const yml = (dir) => readdirSync(dir).filter((name) => name.endsWith('.yml')).map((name) => join(dir, name));
-  const check = await run(['rules', 'check', '--lint', ...yml(rules)]);
-  assert.deepEqual([check.code, check.stderr], [0, '']);
-  const unit = await run(['rules', 'test', ...yml(join(rules, 'tests'))]);
-  assert.deepEqual([unit.code, unit.stderr], [0, '']);
-  if (skip) return;
-  assert.equal(promtool('check', 'rules', ...yml(rules)).status, 0);
-  assert.equal(promtool('test', 'rules', ...yml(join(rules, 'tests'))).status, 0);
-}, { limitMs: 120000 });
