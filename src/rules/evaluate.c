@@ -205,8 +205,7 @@ static int expand_row(struct evaluation *e, const struct column *c, struct alert
         r = override_expand(a, rule->annotations, rule->n_annotations, &env, &e->r->text,
                             &annotations);
     if (r == 0)
-        r = override_apply(a, (struct labels){NULL, 0}, annotations, rule->n_annotations,
-                           &row->annotations);
+        r = override_pairs(a, annotations, rule->n_annotations, &row->annotations);
     row->value = env.hist ? 0 : c->v[0];
     return r;
 }
@@ -364,7 +363,7 @@ static int step(struct evaluation *e, const struct alert_row *rows, struct alert
 
 static int alert(struct evaluation *e)
 {
-    struct alert_row *rows;
+    struct alert_row *rows = NULL;
     struct alert_states next = {.at = NULL};
     struct alert_notice *notices = NULL;
     size_t n = 0;

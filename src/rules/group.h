@@ -12,8 +12,8 @@
 #define RULES_GROUP_H
 
 #include "rules/alert_state.h"
-#include "rules/override.h"
 #include "rules/harvest.h"
+#include "rules/override.h"
 #include "rules/rules.h"
 
 enum { RULE_ERROR_MAX = 512 };

@@ -30,6 +30,17 @@ int override_apply(struct arena *a, struct labels base, const struct override *s
     return 0;
 }
 
+int override_pairs(struct arena *a, const struct override *set, size_t n, struct labels *ret)
+{
+    struct label *pairs = arena_array(a, n, sizeof(*pairs));
+    if (!pairs)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        pairs[i] = (struct label){set[i].name, set[i].value};
+    *ret = (struct labels){pairs, n};
+    return 0;
+}
+
 int override_error(struct arena *a, const char *why, struct span *ret)
 {
     char text[sizeof(((struct err *)NULL)->text) + 64];

@@ -28,6 +28,10 @@ int override_expand(struct arena *a, const struct override *set, size_t n,
                     const struct template_env *env, struct buf *out,
                     const struct override **ret) WARN_UNUSED;
 
+/* Names and values as pairs, empty ones among them. */
+int override_pairs(struct arena *a, const struct override *set, size_t n,
+                   struct labels *ret) WARN_UNUSED;
+
 /* The text that stands for a template that does not work. */
 int override_error(struct arena *a, const char *why, struct span *ret) WARN_UNUSED;
 

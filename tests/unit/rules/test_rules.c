@@ -200,12 +200,81 @@ static void test_alert_series(void **state)
     assert_query(&g, "ALERTS_FOR_STATE", T0 + MINUTE,
                  "ALERTS_FOR_STATE{alertname=\"A\", i=\"1\", tier=\"P1\"} 1700000040\n");
     assert_told(&g, "{alertname=\"A\", i=\"1\", tier=\"P1\"} firing value=2 starts=+60 ends=+300 "
-                    "summary=\"hot\"\n");
+                    "none=\"\" summary=\"hot\"\n");
     rig_put(&g, "a{i=\"1\"}", T0 + 2 * MINUTE, 1);
     rules_evaluate(g.rules, T0 + 2 * MINUTE);
     assert_query(&g, "{__name__=~\"ALERTS.*\"}", T0 + 2 * MINUTE, "");
     assert_told(&g, "{alertname=\"A\", i=\"1\", tier=\"P1\"} resolved value=2 starts=+60 ends=+120 "
-                    "summary=\"hot\"\n");
+                    "none=\"\" summary=\"hot\"\n");
+}
+
+/* --- templates --- */
+
+static void test_templates(void **state)
+{
+    static struct label external[] = {{SPAN_INIT("site"), SPAN_INIT("b1")}};
+    const struct rules_config config = {.interval_ms = MINUTE,
+                                        .external_labels = {external, 1},
+                                        .external_url = SPAN_INIT("https://x.example")};
+    (void)state;
+    rig_stop(&g);
+    rig_start(&g, &config);
+    rig_load(
+        &g,
+        "groups:\n- name: g\n  labels: {site: '{{ $externalLabels.site }}'}\n  rules:\n"
+        "  - alert: A\n    expr: a > 1\n"
+        "    labels: {what: '{{ $labels.__name__ }}-{{ $labels.i }}', i: '{{ 1 | humanize }}'}\n"
+        "    annotations:\n      value: '{{ $value }} of {{ query \"count(a)\" | first | value "
+        "}}'\n"
+        "      at: '{{ $externalURL }}'\n"
+        "      none: '{{ query \"none\" | first | value }}'\n",
+        T0);
+    rig_put(&g, "a{i=\"7\"}", T0, 2.5);
+    rig_put(&g, "a{i=\"8\"}", T0, 0);
+    rules_evaluate(g.rules, T0);
+    assert_told(
+        &g,
+        "{alertname=\"A\", i=\"1\", site=\"b1\", what=\"a-7\"} firing value=2.5 starts=+0 "
+        "ends=+240 at=\"https://x.example\" none=\"<error expanding template: 1:19: error calling "
+        "first: first() called on vector with no elements>\" value=\"2.5 of "
+        "2\"\n");
+    /* Annotations are made anew each time. */
+    rig_put(&g, "a{i=\"9\"}", T0 + MINUTE, 0);
+    rig_put(&g, "a{i=\"7\"}", T0 + MINUTE, 3);
+    rig_put(&g, "none", T0 + MINUTE, 1);
+    rules_evaluate(g.rules, T0 + MINUTE);
+    rules_evaluate(g.rules, T0 + 2 * MINUTE);
+    assert_told(&g,
+                "{alertname=\"A\", i=\"1\", site=\"b1\", what=\"a-7\"} firing value=3 starts=+0 "
+                "ends=+360 at=\"https://x.example\" none=\"1\" value=\"3 of 3\"\n");
+}
+
+/* A template that gives nothing: no label of the alert; ALERTS shows what is written. */
+static void test_empty_label(void **state)
+{
+    (void)state;
+    rig_load(&g, HEAD "  - {alert: A, expr: a, labels: {x: '{{ $labels.nothing }}'}}\n", T0);
+    rig_put(&g, "a", T0, 1);
+    rules_evaluate(g.rules, T0);
+    assert_told(&g, "{alertname=\"A\"} firing value=1 starts=+0 ends=+240\n");
+    assert_query(&g, "ALERTS_FOR_STATE", T0,
+                 "ALERTS_FOR_STATE{alertname=\"A\", x=\"{{ $labels.nothing }}\"} 1700000040\n");
+}
+
+/* That of a group is read when it is loaded. */
+static void test_wrong_group_label(void **state)
+{
+    (void)state;
+    rig_load(&g,
+             "groups:\n- name: g\n  labels: {x: '{{ nonsense }}'}\n"
+             "  rules: [{alert: A, expr: a}, {record: r, expr: a}]\n",
+             T0);
+    rig_put(&g, "a", T0, 1);
+    rules_evaluate(g.rules, T0);
+    assert_query(&g, "r", T0, "r{x=\"{{ nonsense }}\"} 1\n");
+    assert_true(span_starts_with(buf_span(&g.told),
+                                 SPAN("{alertname=\"A\", x=\"<error expanding template: ")));
+    buf_clear(&g.told);
 }
 
 static void test_an_error_changes_nothing(void **state)
@@ -493,6 +562,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_query_offset, setup, teardown),
         cmocka_unit_test_setup_teardown(test_two_rules_of_one_series, setup, teardown),
         cmocka_unit_test_setup_teardown(test_alert_series, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_templates, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_empty_label, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_wrong_group_label, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_error_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_alerts_are_refused, setup, teardown),
