@@ -3,10 +3,12 @@
  * bench/micro_rules.c - milliseconds of a tick of 100 rules over 2,000 series in the store.
  *
  *   build/release/bench_micro_rules                 ticks, a sample of each series 15 s apart
+ *   build/release/bench_micro_rules wide            the same, each rule over all of the series
  *   build/release/bench_micro_rules rules WINDOW    the rules, with windows of that length
+ *   build/release/bench_micro_rules wide WINDOW
  *   build/release/bench_micro_rules metrics STEP    the series at a step, as text
  *
- * The last two are for measuring another evaluator over the same: with a scrape each second and
+ * The last three are for measuring another evaluator over the same: with a scrape each second and
  * windows of 20 s a window has as many samples as here (5 min).
  */
 #include <inttypes.h>
@@ -178,6 +180,17 @@ static void put_rules(struct buf *out, const char *window)
     for (size_t i = 0; i < ARRAY_LEN(alerts); i++)
         for (int model = 0; model < N_MODELS; model++)
             put_alert(out, i, model);
+}
+
+/* Each reads a window of every series. */
+static void put_wide_rules(struct buf *out, const char *window)
+{
+    put(out, "groups:\n- name: wide\n  rules:\n");
+    for (int i = 0; i < 100; i++)
+        put(out,
+            "  - record: wide:%d\n    expr: 'count by (model) (rate({__name__=~\"x_.+\"}[%s]) > "
+            "%d)'\n",
+            i, window, i);
 }
 
 static void print_metrics(int64_t step)
@@ -370,7 +383,15 @@ int main(int argc, char **argv)
         print_metrics(step);
         return 0;
     }
-    put_rules(&text, "5m");
+    bool is_wide = argc > 1 && strcmp(argv[1], "wide") == 0;
+    if (is_wide)
+        put_wide_rules(&text, argc > 2 ? argv[2] : "5m");
+    else
+        put_rules(&text, "5m");
+    if (is_wide && argc > 2) {
+        printf("%.*s", SPAN_ARG(buf_span(&text)));
+        return 0;
+    }
     if (!mkdtemp(dir))
         return 1;
     run(dir, &text);

@@ -339,6 +339,29 @@ static void test_many_alerts_are_refused(void **state)
     buf_done(&text);
 }
 
+/* An evaluation that takes too long, or too many samples, ends with an error of its own. */
+static void test_costly_expressions(void **state)
+{
+    const struct rules_config config = {
+        .interval_ms = MINUTE, .timeout_ms = 1, .max_samples = 3000000};
+    (void)state;
+    rig_stop(&g);
+    rig_start(&g, &config);
+    rig_load(&g,
+             HEAD "  - {record: slow, expr: 'sum(count_over_time(vector(1)[30d:1s]))'}\n"
+                  "  - {record: big, expr: 'sum(count_over_time(vector(1)[90d:1s]))'}\n"
+                  "  - {record: text, expr: 'a[5m]'}\n  - {record: fine, expr: 'a'}\n",
+             T0);
+    rig_put(&g, "a", T0, 1);
+    rules_evaluate(g.rules, T0);
+    assert_error(&g, "slow", "query timed out in expression evaluation");
+    assert_error(&g, "big",
+                 "query processing would load too many samples into memory in query execution "
+                 "(more than 3000000)");
+    assert_error(&g, "text", "rule result is not a vector or scalar");
+    assert_query(&g, "fine", T0, "fine 1\n");
+}
+
 /* --- the store --- */
 
 static void test_a_store_that_refuses(void **state)
@@ -568,6 +591,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_an_error_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_alerts_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_costly_expressions, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_store_that_refuses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_store_that_is_busy, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_end, setup, teardown),
