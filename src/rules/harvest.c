@@ -107,20 +107,19 @@ int harvest_end(struct harvest *h, const struct recorded_list *before)
 int harvest_send(struct harvest *h, const struct rules_ops *ops, size_t *ret_n)
 {
     uint64_t number;
-    struct batch *b = h->batch;
-    int r = 0;
-    h->batch = NULL;
-    *ret_n = b->n;
-    if (b->n == 0) {
-        (void)batch_free(b);
+    *ret_n = h->batch->n;
+    if (*ret_n == 0) {
+        h->batch = batch_free(h->batch);
         return 0;
     }
-    r = ops->write(ops->ctx, b, &number);
-    if (r < 0)
+    int r = ops->write(ops->ctx, h->batch, &number);
+    if (r < 0) {
         harvest_cancel(h);
-    else
-        overlay_commit(h->overlay, number);
-    return r;
+        return r;
+    }
+    h->batch = NULL;
+    overlay_commit(h->overlay, number);
+    return 0;
 }
 
 void harvest_cancel(struct harvest *h)

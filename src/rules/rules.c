@@ -94,10 +94,8 @@ static void mark_all_stale(struct rules *r)
     uint64_t number;
     if (!r->is_loaded || batch_new(&b) < 0)
         return;
-    if (end_series(r, b) < 0 || b->n == 0)
+    if (end_series(r, b) < 0 || b->n == 0 || r->ops.write(r->ops.ctx, b, &number) < 0)
         (void)batch_free(b);
-    else if (r->ops.write(r->ops.ctx, b, &number) < 0)
-        r->stats.n_lost_batches++;
 }
 
 struct rules *rules_free(struct rules *r)

@@ -49,7 +49,7 @@ struct rules_ops {
     /* -EBUSY and others: nothing can be evaluated now. */
     int (*reader_open)(void *ctx, struct reader **ret);
     void (*reader_close)(void *ctx, struct reader *r);
-    /* Samples to be stored, what one rule recorded; the batch is the callee's, also when it fails.
+    /* Samples to be stored, what one rule recorded; the batch is the callee's if it returns 0.
      * *ret_number: grows from batch to batch. A sample that is not newer than the last one of its
      * series is to be left out, and no error. */
     int (*write)(void *ctx, struct batch *b, uint64_t *ret_number);

@@ -75,10 +75,8 @@ RIG void rig_store(struct rig *g)
 RIG int rig_write(void *ctx, struct batch *b, uint64_t *ret)
 {
     struct rig *g = ctx;
-    if (g->write_error < 0) {
-        (void)batch_free(b);
+    if (g->write_error < 0)
         return g->write_error;
-    }
     g->n_samples += (int)b->n;
     *ret = b->number = ++g->n_given;
     b->next = NULL;
