@@ -52,10 +52,7 @@ static void on_reader_close(void *ctx, struct reader *r)
 static int on_write(void *ctx, struct batch *b, uint64_t *ret_number)
 {
     struct alarms *a = ctx;
-    int r = store_write(a->store, b, ret_number);
-    if (r < 0)
-        batch_free(b);
-    return r;
+    return store_write(a->store, b, ret_number);
 }
 
 static uint64_t on_written(void *ctx)
