@@ -21,6 +21,7 @@
 #include "cli/rules_check.h"
 #include "cli/serve.h"
 #include "cli/sim.h"
+#include "cli/slos.h"
 
 static const struct {
     const char *name;
@@ -39,6 +40,7 @@ static const struct {
     {"load", load_main, "send load to an endpoint and report latencies"},
     {"replay", replay_main, "measure a recorded stream"},
     {"rules", rules_check_main, "check rule files and run their unit tests"},
+    {"slo", slos_main, "alert rules of SLOs, how soon they page and how often for nothing"},
     {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };

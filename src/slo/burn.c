@@ -13,10 +13,10 @@
 enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
 
 const struct slo_burn slo_burns[SLO_BURNS] = {
-    {true, "1h", "5m", HOUR, 5 * MINUTE, 14.4},
-    {true, "6h", "30m", 6 * HOUR, 30 * MINUTE, 6},
-    {false, "1d", "2h", DAY, 2 * HOUR, 3},
-    {false, "3d", "6h", 3 * DAY, 6 * HOUR, 1},
+    {true, "1h", "5m", HOUR, 5 * MINUTE, 14.4, 1},
+    {true, "6h", "30m", 6 * HOUR, 30 * MINUTE, 6, 1.5},
+    {false, "1d", "2h", DAY, 2 * HOUR, 3, 1},
+    {false, "3d", "6h", 3 * DAY, 6 * HOUR, 1, 1},
 };
 
 /* 1 - 0.99 is a little more than 0.01, and would be written so. */
@@ -42,7 +42,7 @@ bool slo_burn_is_capped(const struct slo_burn *b, double target)
 
 uint32_t slo_burn_min_bad(const struct slo_burn *b, double target, uint32_t min_bad)
 {
-    return (uint32_t)ceil(min_bad * b->factor / slo_burn_factor(b, target) - 1e-9);
+    return (uint32_t)ceil(min_bad * b->weight * b->factor / slo_burn_factor(b, target) - 1e-9);
 }
 
 double slo_burn_reach_s(const struct slo_burn *b, double target, uint32_t min_bad, double per_hour)

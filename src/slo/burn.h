@@ -27,6 +27,7 @@ struct slo_burn {
     const char *long_text, *short_text;
     int64_t long_s, short_s;
     double factor;
+    double weight; /* of min_bad */
 };
 enum { SLO_BURNS = 4, SLO_BURN_PAGES = 2 }; /* the pages come first */
 extern const struct slo_burn slo_burns[SLO_BURNS];
@@ -37,8 +38,10 @@ double slo_burn_factor(const struct slo_burn *b, double target);
 bool slo_burn_is_capped(const struct slo_burn *b, double target);
 
 /*
- * How many have to be bad in the long window. A capped factor is nearer to the budget, where chance
- * reaches it more often, so that the number grows by as much as the factor was capped.
+ * How many have to be bad in the long window: min_bad and more. The nearer a factor is to the
+ * budget, the more often chance reaches it: half as many more for the slower page (with 6 it would
+ * come 0.3 times in 30 days where just the budget is bad, bench/slo_pages), and where a factor is
+ * capped, more by as much as it is.
  */
 uint32_t slo_burn_min_bad(const struct slo_burn *b, double target, uint32_t min_bad);
 

@@ -318,7 +318,9 @@ static void engine_queue_alert(struct writer *w)
 static void traffic_alert(struct writer *w)
 {
     struct alert a = {.name = "SLOLowTraffic", .tier = "P2", .hold = "1h", .objective = NULL};
-    uint32_t least = TRAFFIC_WINDOWS * w->slo->min_bad;
+    const struct slo_burn *slowest = &slo_burns[SLO_BURN_PAGES - 1];
+    uint32_t min_bad = slo_burn_min_bad(slowest, 1, w->slo->min_bad); /* without a cap */
+    uint32_t least = TRAFFIC_WINDOWS * min_bad;
 
     alert_begin(w, &a);
     put(w,
@@ -331,7 +333,7 @@ static void traffic_alert(struct writer *w)
         "          description: '{{ $value | humanize }} requests in a day, fewer than %" PRIu32
         ": even when all fail, 6h see fewer than the %" PRIu32
         " bad ones that a page needs. Send probes, or put several models under one SLO.'\n",
-        w->slo->name, least, w->slo->min_bad);
+        w->slo->name, least, min_bad);
 }
 
 static void no_data_alert(struct writer *w)

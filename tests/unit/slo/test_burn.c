@@ -43,9 +43,9 @@ static void test_reach_with_few_requests(void **state)
     (void)state;
     assert_near("6 in an hour", slo_burn_reach_s(&slo_burns[0], 0.999, 6, 6), 3600);
     assert_near("5 in an hour", slo_burn_reach_s(&slo_burns[0], 0.999, 6, 5), -1);
-    assert_near("then six hours", slo_page_reach_s(0.999, 6, 5), 6 * 3600 / 5.0);
-    assert_near("one in an hour", slo_page_reach_s(0.999, 6, 1), 6 * 3600);
-    assert_near("less", slo_page_reach_s(0.999, 6, 0.99), -1);
+    assert_near("then nine in six", slo_page_reach_s(0.999, 6, 5), 9 * 3600 / 5.0);
+    assert_near("nine in six", slo_page_reach_s(0.999, 6, 1.5), 6 * 3600);
+    assert_near("less", slo_page_reach_s(0.999, 6, 1.49), -1);
 }
 
 static void test_caps(void **state)
@@ -60,8 +60,8 @@ static void test_caps(void **state)
     } rows[] = {
         {"99 %", 0.99, 0, false, 0.144, 14.4, 6},   {"96.6 %", 0.966, 0, false, 0.4896, 14.4, 6},
         {"96.5 %", 0.965, 0, true, 0.5, 14.286, 7}, {"95 %", 0.95, 0, true, 0.5, 10, 9},
-        {"95 %", 0.95, 1, false, 0.3, 6, 6},        {"90 %", 0.9, 0, true, 0.5, 5, 18},
-        {"90 %", 0.9, 1, true, 0.5, 5, 8},          {"90 %", 0.9, 2, false, 0.3, 3, 6},
+        {"95 %", 0.95, 1, false, 0.3, 6, 9},        {"90 %", 0.9, 0, true, 0.5, 5, 18},
+        {"90 %", 0.9, 1, true, 0.5, 5, 11},         {"90 %", 0.9, 2, false, 0.3, 3, 6},
     };
 
     (void)state;
