@@ -324,7 +324,8 @@ static void traffic_alert(struct writer *w)
 
     alert_begin(w, &a);
     put(w,
-        "          slo:total:increase1d{slo=\"%s\",objective=\"goodput\"} < %" PRIu32 "\n"
+        "          sum by (slo) (slo:total:increase1d{slo=\"%s\",objective=\"goodput\"}) < %" PRIu32
+        "\n"
         "          and on (slo) llm_slo_total{slo=\"%s\",objective=\"goodput\"} offset 1d\n",
         w->slo->name, least, w->slo->name);
     alert_labels(w, &a);

@@ -67,7 +67,7 @@ static void test_parts(void **state)
         {"queue within 1s, for 95 % of them over 30d", 2},
         {"no error, for 99.5 % of them over 30d", 2},
         {"keep_firing_for", 0}, /* not before 2.42 everywhere */
-        {"{slo=\"chat\",objective=\"goodput\"} < 36\n", 1},
+        {"{slo=\"chat\",objective=\"goodput\"}) < 36\n", 1},
         {"slo:bad:increase6h{slo=\"chat\",objective=\"ttft\"} >= 9\n", 1},
     };
     struct slo s = preset("chat");
