@@ -40,8 +40,8 @@ bool slo_burn_is_capped(const struct slo_burn *b, double target);
 /*
  * How many have to be bad in the long window: min_bad and more. The nearer a factor is to the
  * budget, the more often chance reaches it: half as many more for the slower page (with 6 it would
- * come 0.3 times in 30 days where just the budget is bad, bench/slo_pages), and where a factor is
- * capped, more by as much as it is.
+ * come 0.4 times in 30 days where just the budget is bad, with 9 it does 0.01 times:
+ * bench/slo_pages), and where a factor is capped, more by as much as it is.
  */
 uint32_t slo_burn_min_bad(const struct slo_burn *b, double target, uint32_t min_bad);
 
