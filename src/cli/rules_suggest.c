@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * cli/rules_suggest.c - inferometer rules suggest: flags, the questions of baseline/propose.h asked
+ * over HTTP, and what came of them.
+ */
+#include "cli/rules_suggest.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/num.h"
+#include "baseline/propose.h"
+#include "cli/flag.h"
+#include "cli/query_data.h"
+#include "cli/talk.h"
+#include "promql/parse.h"
+#include "wire/json.h"
+
+#define DAY_NS (24 * 3600 * NS_PER_S)
+
+struct propose_options {
+    struct talk_place at;
+    int64_t days;
+    double margin_pct;
+    bool is_rules;
+};
+
+static void help_print(void)
+{
+    (void)fputs(
+        "usage: inferometer rules suggest [--last 7d] [--margin 50] [--rules]\n\n"
+        "Proposes thresholds from what a running gateway has recorded: by stage and model the p95\n"
+        "and half as much again, with the number of requests behind it, p50, p95 and p99, and how\n"
+        "often an alert with that threshold would have fired in that time.\n\n"
+        "  --last DURATION     how far to look back, in whole days (default 7d, at most 90d)\n"
+        "  --margin PERCENT    how much more than the p95 (default 50)\n"
+        "  --rules             a rule file in Prometheus' format instead of a table\n"
+        "  --url URL           the gateway's admin listener (default http://127.0.0.1:8401)\n\n"
+        "example:\n"
+        "  inferometer rules suggest --last 14d --rules >suggested.yml\n\n"
+        "exit status: 0 answered, 1 refused or not reached, 2 wrong flags\n",
+        stdout);
+}
+
+/* --- flags --- */
+
+static int read_last(struct flag *f, int64_t *ret_days, struct err *reterr)
+{
+    int64_t ns = 0;
+    int r = flag_duration(f, &ns, reterr);
+    if (r < 0)
+        return r;
+    if (ns <= 0 || ns % DAY_NS != 0 || ns / DAY_NS > PROPOSE_DAYS_MAX)
+        return err_set(reterr, -EINVAL, "--last is a number of days, from 1d to %dd",
+                       PROPOSE_DAYS_MAX);
+    *ret_days = ns / DAY_NS;
+    return 0;
+}
+
+static int read_flag(struct flag *f, struct propose_options *o, struct err *reterr)
+{
+    struct span url = {0};
+    if (flag_is(f, "last"))
+        return read_last(f, &o->days, reterr);
+    if (flag_is(f, "margin"))
+        return flag_double(f, 0, 1000, &o->margin_pct, reterr);
+    if (flag_is(f, "rules")) {
+        o->is_rules = true;
+        return 0;
+    }
+    if (flag_is(f, "url")) {
+        int r = flag_value(f, NULL, &url, reterr);
+        return r < 0 ? r : talk_place_parse(url, &o->at, reterr);
+    }
+    return err_set(reterr, -EINVAL, "there is no flag \"--%.*s\"", SPAN_ARG(f->name));
+}
+
+/* 1: go on; 0: help was asked for. */
+static int options_parse(int argc, char **argv, struct propose_options *o, struct err *reterr)
+{
+    struct flag f;
+    struct span word;
+    *o = (struct propose_options){.days = 7, .margin_pct = 50};
+    int r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
+    flag_init(&f, argc, argv);
+    while (r == 0) {
+        if (flag_word(&f, &word))
+            return err_set(reterr, -EINVAL, "\"%.*s\" is no flag", SPAN_ARG(word));
+        int next = flag_next(&f, reterr);
+        if (next <= 0)
+            return next < 0 ? next : 1;
+        if (flag_is(&f, "help"))
+            return 0;
+        r = read_flag(&f, o, reterr);
+    }
+    return r;
+}
+
+/* --- answers --- */
+
+static double number_of(const struct json_value *v)
+{
+    double d;
+    if (v->type != JSON_STRING)
+        return (double)NAN;
+    if (num_parse_double(v->raw, &d) == 0)
+        return d;
+    return span_eq(v->raw, SPAN("+Inf")) ? (double)INFINITY : (double)NAN;
+}
+
+/* Behind the bracket of [ends, lower, upper, count], up to its end. */
+static bool take_bucket(struct json *j, struct propose_bucket *ret)
+{
+    double numbers[4] = {0};
+    struct json_value v;
+    size_t n = 0;
+    while (json_item(j)) {
+        if (!json_next(j, &v) || n == 4)
+            return false;
+        numbers[n++] = number_of(&v);
+    }
+    *ret = (struct propose_bucket){numbers[1], numbers[2], numbers[3]};
+    return n == 4 && json_status(j) == JSON_OK && !isnan(ret->upper) && ret->count >= 0;
+}
+
+static int take_buckets(struct json *j, struct arena *a, struct propose_window *ret)
+{
+    struct propose_bucket *at = NULL;
+    struct json_value v;
+    size_t cap = 0;
+    if (!json_next(j, &v) || v.type != JSON_ARRAY)
+        return -EPROTO;
+    while (json_item(j)) {
+        at = arena_grow(a, at, ret->n, 1, &cap, sizeof(*at));
+        if (!at)
+            return -ENOMEM;
+        if (!json_next(j, &v) || v.type != JSON_ARRAY || !take_bucket(j, &at[ret->n]))
+            return -EPROTO;
+        ret->at = at;
+        ret->n++;
+    }
+    return 0;
+}
+
+/* {"count":"3","sum":"1.2","buckets":[...]} */
+static int take_window(const struct query_point *p, struct arena *a, struct propose_window *ret)
+{
+    struct json j;
+    struct json_value v;
+    struct span key;
+    int r = 0;
+    *ret = (struct propose_window){.end_ms = (int64_t)llround(p->t * 1000)};
+    json_init(&j, p->text);
+    if (!json_next(&j, &v) || v.type != JSON_OBJECT)
+        return -EPROTO;
+    while (r == 0 && json_key(&j, &key)) {
+        if (span_eq(key, SPAN("buckets")))
+            r = take_buckets(&j, a, ret);
+        else
+            (void)json_skip(&j);
+    }
+    return r < 0 || json_status(&j) == JSON_OK ? r : -EPROTO;
+}
+
+static int take_series(const struct query_series *s, struct arena *a, struct propose_series *ret)
+{
+    struct propose_window *at = arena_array(a, s->n, sizeof(*at));
+    struct promql_error error;
+    struct labels l;
+    struct span text = s->metric;
+    int r = at ? promql_parse_series(&text, a, &l, &error) : -ENOMEM;
+    for (size_t i = 0; r == 0 && i < s->n; i++)
+        r = take_window(&s->at[i], a, &at[i]);
+    if (r == 0)
+        *ret = (struct propose_series){labels_get(l, SPAN("model")), at, s->n};
+    return r;
+}
+
+static int take_answer(const struct talk_place *from, struct span answer, int status,
+                       struct arena *a, struct propose_series **ret, size_t *ret_n,
+                       struct err *reterr)
+{
+    struct query_data d;
+    int r = query_data_read(answer, a, &d);
+    if (r == 0 && d.error.p) {
+        (void)err_set(reterr, -EPROTO, "%.*s", SPAN_ARG(d.error));
+        err_hint(reterr, "a shorter time may do: --last 1d");
+        return -EPROTO;
+    }
+    struct propose_series *at = r == 0 ? arena_zalloc(a, d.n_series, sizeof(*at)) : NULL;
+    if (r == 0 && !at)
+        r = -ENOMEM;
+    for (size_t i = 0; r == 0 && i < d.n_series; i++)
+        r = take_series(&d.series[i], a, &at[i]);
+    if (r < 0)
+        return talk_misread(from, status, "result", r, reterr);
+    *ret = at;
+    *ret_n = d.n_series;
+    return 0;
+}
+
+/* --- asking --- */
+
+static int ask(void *ctx, const struct propose_question *q, struct arena *a,
+               struct propose_series **ret, size_t *ret_n, struct err *reterr)
+{
+    const struct talk_place *at = ctx;
+    struct buf form, answer;
+    int status = 0;
+    buf_init(&form, MIB);
+    buf_init(&answer, TALK_ANSWER_MAX);
+    int r = talk_add(&form, SPAN("query"), q->query);
+    if (r == 0)
+        r = talk_add_seconds(&form, SPAN("start"), (double)q->start_ms / 1000);
+    if (r == 0)
+        r = talk_add_seconds(&form, SPAN("end"), (double)q->end_ms / 1000);
+    if (r == 0)
+        r = talk_add_seconds(&form, SPAN("step"), (double)q->step_ms / 1000);
+    const struct talk_question question = {"/api/v1/query_range", "application/json", "--url",
+                                           buf_span(&form)};
+    if (r < 0)
+        (void)err_set(reterr, r, "the query cannot be sent: %s", err_str(r));
+    else
+        r = talk_post(at, &question, &status, &answer, reterr);
+    /* Texts of the result are views into the answer, which goes: it moves into the arena. */
+    struct span kept = r == 0 ? arena_dup(a, buf_span(&answer)) : SPAN("");
+    if (r == 0 && !kept.p)
+        r = err_set(reterr, -ENOMEM, "%s", err_str(-ENOMEM));
+    buf_done(&form);
+    buf_done(&answer);
+    return r < 0 ? r : take_answer(at, kept, status, a, ret, ret_n, reterr);
+}
+
+static int suggest(struct propose_options *o, struct err *reterr)
+{
+    const struct propose_source source = {ask, &o->at};
+    const struct propose_wish wish = {
+        .to_ms = clock_wall().us / 1000, .days = (int)o->days, .margin = o->margin_pct / 100};
+    struct proposals s;
+    struct arena a;
+    struct buf out;
+    arena_init(&a, NULL);
+    buf_init(&out, TALK_ANSWER_MAX);
+    int r = propose_make(&source, &wish, &a, &s, reterr);
+    if (r == 0) {
+        r = o->is_rules ? propose_print_rules(&s, &out) : propose_print(&s, &out);
+        if (r < 0)
+            (void)err_set(reterr, r, "the answer cannot be shown: %s", err_str(r));
+        else
+            (void)fwrite(buf_span(&out).p, 1, buf_len(&out), stdout);
+    }
+    buf_done(&out);
+    arena_done(&a);
+    return r;
+}
+
+int rules_suggest_main(int argc, char **argv)
+{
+    struct propose_options o;
+    struct err err = {0};
+    int r = options_parse(argc, argv, &o, &err);
+    if (r < 0)
+        return flag_complain("rules suggest", &err);
+    if (r == 0) {
+        help_print();
+        return 0;
+    }
+    if (suggest(&o, &err) == 0)
+        return 0;
+    (void)flag_complain("rules suggest", &err);
+    return 1;
+}
