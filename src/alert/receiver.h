@@ -62,12 +62,13 @@ struct receiver_request {
 
 struct receiver_reply {
     int error;              /* of the transfer: negative errno; 0: an answer came */
+    struct span words;      /* what went wrong there, for people; no secrets */
     int status;             /* HTTP status, or SMTP's reply code */
-    struct span body;       /* at most 64 KiB */
+    struct span body;       /* at most 64 KiB; of a mail: what SMTP answered with 4xx and 5xx */
     int64_t retry_after_ms; /* -1: none */
 };
 enum verdict {
-    VERDICT_DELIVERED,
+    VERDICT_DELIVERED, /* *ret_why may have a text: what went wrong all the same */
     VERDICT_LATER, /* a passing fault: again, with back-off, or when *ret_wait_ms says */
     VERDICT_NEVER, /* this message will not be taken: what is wrong has to be mended */
 };

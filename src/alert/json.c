@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "alert/json.h"
+
+#include <errno.h>
+#include <pthread.h>
+
+#include "base/mem.h"
+
+static void *take(size_t n)
+{
+    return mem_alloc(n);
+}
+
+static void set_allocators(void)
+{
+    json_set_alloc_funcs(take, mem_free);
+}
+
+int json_read(struct span text, json_t **ret, struct err *reterr)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    json_error_t e;
+    pthread_once(&once, set_allocators);
+    json_t *root = json_loadb(text.p ? text.p : "", text.n, JSON_REJECT_DUPLICATES, &e);
+    if (root) {
+        *ret = root;
+        return 0;
+    }
+    if (json_error_code(&e) == json_error_out_of_memory)
+        return err_set(reterr, -ENOMEM, "out of memory");
+    return err_set(reterr, -EINVAL, "line %d, column %d: %s", e.line, e.column, e.text);
+}
+
+struct span json_text(const json_t *object, const char *key)
+{
+    const json_t *v = json_object_get(object, key);
+    if (!json_is_string(v))
+        return SPAN("");
+    return span_of(json_string_value(v), json_string_length(v));
+}
