@@ -17,6 +17,7 @@
 #include "alert/file.h"
 #include "base/jsonw.h"
 #include "yaml/tree.h"
+#include "yaml/write.h"
 
 struct alert_view {
     struct labels labels, annotations;
@@ -69,17 +70,24 @@ struct receiver_reply {
 };
 enum verdict {
     VERDICT_DELIVERED, /* *ret_why may have a text: what went wrong all the same */
-    VERDICT_LATER, /* a passing fault: again, with back-off, or when *ret_wait_ms says */
-    VERDICT_NEVER, /* this message will not be taken: what is wrong has to be mended */
+    VERDICT_LATER,     /* a passing fault: again, with back-off, or when *ret_wait_ms says */
+    VERDICT_NEVER,     /* this message will not be taken: what is wrong has to be mended */
 };
 
 struct receiver_kind {
     const char *key;     /* "dingtalk_configs" */
     const char *name;    /* "dingtalk": label of metrics, lists */
     size_t rate_per_min; /* 0: unlimited; messages of one integration */
-    /* One entry of the list; config lives in a. Mistakes go to errs. */
+    bool tells_resolved; /* what send_resolved is when it is not written */
+    /*
+     * One entry of the list; config lives in a. Mistakes go to errs, which then is not empty any
+     * more; -ENOMEM. global: the mapping of that name, or NULL. send_resolved is read by the file.
+     */
     int (*read)(const struct yaml_node *map, const struct yaml_node *global, const char *where,
                 struct arena *a, const void **ret, struct err_list *errs);
+    /* The keys of that entry, without send_resolved, into a mapping that is open: names and values
+     * through yamlw_key and the like, yamlw_secret for what nobody may see. */
+    void (*print)(const void *config, struct yamlw *w);
     int (*render)(const void *config, const struct alert_message *m, int64_t now_ms,
                   struct arena *a, struct receiver_request *ret, struct err *reterr);
     enum verdict (*judge)(const void *config, const struct receiver_reply *r, int64_t *ret_wait_ms,
