@@ -6,9 +6,14 @@
 
 #include "base/mem.h"
 
+/* jansson does not notice everywhere that it got nothing, and goes on with half of a text. */
+static _Thread_local bool has_failed;
+
 static void *take(size_t n)
 {
-    return mem_alloc(n);
+    void *p = mem_alloc(n);
+    has_failed = has_failed || !p;
+    return p;
 }
 
 static void set_allocators(void)
@@ -21,13 +26,16 @@ int json_read(struct span text, json_t **ret, struct err *reterr)
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     json_error_t e;
     pthread_once(&once, set_allocators);
+    has_failed = false;
     json_t *root = json_loadb(text.p ? text.p : "", text.n, JSON_REJECT_DUPLICATES, &e);
+    if (has_failed) {
+        json_decref(root);
+        return err_set(reterr, -ENOMEM, "out of memory");
+    }
     if (root) {
         *ret = root;
         return 0;
     }
-    if (json_error_code(&e) == json_error_out_of_memory)
-        return err_set(reterr, -ENOMEM, "out of memory");
     return err_set(reterr, -EINVAL, "line %d, column %d: %s", e.line, e.column, e.text);
 }
 
