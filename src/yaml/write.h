@@ -2,7 +2,7 @@
 /*
  * yaml/write.h - writes YAML that yaml/tree.h reads back as the same.
  *
- *   yamlw_begin_map(&w); yamlw_key(&w, "url"); yamlw_secret(&w); yamlw_end_map(&w);
+ * yamlw_begin_map(&w); yamlw_key(&w, "url"); yamlw_secret(&w); yamlw_end_map(&w);
  *
  * Errors:    sticky: after a failed append every later call does nothing; yamlw_error tells.
  * Shape:     one key or item per line, two blanks per level; texts plain where that is safe, else
