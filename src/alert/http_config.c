@@ -32,8 +32,8 @@ static const struct option tls_keys[] = {
 static const struct option keys[] = {
     {.key = "basic_auth", .type = OPTION_MAP, .map = basic_keys},
     {.key = "authorization", .type = OPTION_MAP, .map = authorization_keys},
-    {.key = "bearer_token", .type = OPTION_SECRET, .offset = IN(token)},
-    {.key = "bearer_token_file", .type = OPTION_SECRET_FILE, .offset = IN(token)},
+    {.key = "bearer_token", .type = OPTION_SECRET, .offset = IN(token), .is_alias = true},
+    {.key = "bearer_token_file", .type = OPTION_SECRET_FILE, .offset = IN(token), .is_alias = true},
     {.key = "http_headers", .type = OPTION_HEADERS, .offset = IN(headers)},
     {.key = "proxy_url", .type = OPTION_URL, .offset = IN(proxy_url)},
     {.key = "tls_config", .type = OPTION_MAP, .map = tls_keys},
@@ -61,6 +61,13 @@ int http_config_read(const struct options *o, const struct yaml_node *map,
     if ((ret->cert_file.n > 0) != (ret->key_file.n > 0))
         return err_set(options_err(o, from), -EINVAL, "cert_file and key_file belong together");
     return 0;
+}
+
+void http_config_print(const struct http_config *c, struct yamlw *w)
+{
+    static const struct option all[] = {{.key = "http_config", .type = OPTION_MAP, .map = keys},
+                                        {0}};
+    options_print(all, c, w);
 }
 
 struct span http_config_shown(struct span url, struct arena *a)

@@ -26,6 +26,9 @@ struct http_config {
 int http_config_read(const struct options *o, const struct yaml_node *map,
                      const struct yaml_node *global, struct http_config *ret) WARN_UNUSED;
 
+/* "http_config: ..." where there is any. */
+void http_config_print(const struct http_config *c, struct yamlw *w);
+
 /* Authorization, header fields, TLS and proxy; content type JSON, and what may be shown of the URL.
  * Everything else in *r has been set. */
 int http_config_apply(const struct http_config *c, struct arena *a, struct receiver_request *r,

@@ -27,7 +27,8 @@ int json_read(struct span text, json_t **ret, struct err *reterr)
     json_error_t e;
     pthread_once(&once, set_allocators);
     has_failed = false;
-    json_t *root = json_loadb(text.p ? text.p : "", text.n, JSON_REJECT_DUPLICATES, &e);
+    json_t *root =
+        json_loadb(text.p ? text.p : "", text.n, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &e);
     if (has_failed) {
         json_decref(root);
         return err_set(reterr, -ENOMEM, "out of memory");

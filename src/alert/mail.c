@@ -31,6 +31,9 @@ bool mail_address_parse(struct span text, struct mail_address *ret)
     for (size_t i = 0; i < a.address.n; i++)
         if (!is_address_char(a.address.p[i]))
             return false;
+    for (size_t i = 0; i < a.name.n; i++)
+        if ((unsigned char)a.name.p[i] < ' ' || a.name.p[i] == 0x7f)
+            return false;
     if (a.address.n == 0 || a.address.n > 254 || a.address.p[0] == '-')
         return false;
     *ret = a;

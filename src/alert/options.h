@@ -17,6 +17,7 @@
 #include "base/arena.h"
 #include "base/err_list.h"
 #include "yaml/tree.h"
+#include "yaml/write.h"
 
 struct secret {
     struct span value, file; /* both empty: not configured */
@@ -40,7 +41,6 @@ enum option_type {
     OPTION_TEXT,        /* struct span */
     OPTION_TEXTS,       /* struct texts: a list, or one text with commas */
     OPTION_BOOL,        /* bool */
-    OPTION_NOT,         /* bool, the other way round */
     OPTION_COUNT,       /* size_t */
     OPTION_DURATION,    /* int64_t, ms */
     OPTION_WORD,        /* int: which of the words */
@@ -60,6 +60,7 @@ struct option {
     size_t offset;
     const struct option *map; /* OPTION_MAP: its rows, up to one without a key */
     const char *words;        /* OPTION_WORD: "en zh"; OPTION_REFUSED: what to do instead */
+    bool is_alias;            /* another row is written for the same field */
 };
 
 /* Where things are read. */
@@ -72,6 +73,9 @@ struct options {
 /* table ends with a row without a key. map may be NULL or null: nothing is read. */
 int options_read(const struct options *o, const struct yaml_node *map, const struct option *table,
                  void *into) WARN_UNUSED;
+
+/* The other way round, into a mapping that is open: what is configured, secrets hidden. */
+void options_print(const struct option *table, const void *from, struct yamlw *w);
 
 /* One value by its row. */
 int options_read_one(const struct options *o, const struct option *row,

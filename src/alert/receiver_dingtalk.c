@@ -55,7 +55,12 @@ static int read_config(const struct yaml_node *map, const struct yaml_node *glob
                                    "url, url_file, access_token, access_token_file");
     if (r == 0)
         *ret = config;
-    return r;
+    return r == -ENOMEM ? r : 0; /* the rest is listed */
+}
+
+static void print_config(const void *config, struct yamlw *w)
+{
+    http_receiver_print(keys, config, w);
 }
 
 /* --- message --- */
@@ -234,7 +239,9 @@ const struct receiver_kind receiver_dingtalk = {
     .key = "dingtalk_configs",
     .name = "dingtalk",
     .rate_per_min = RATE_PER_MIN,
+    .tells_resolved = true,
     .read = read_config,
+    .print = print_config,
     .render = render,
     .judge = judge,
 };

@@ -175,7 +175,12 @@ static int read_config(const struct yaml_node *map, const struct yaml_node *glob
         r = check(&o, map, c);
     if (r == 0)
         *ret = c;
-    return r;
+    return r == -ENOMEM ? r : 0; /* the rest is listed */
+}
+
+static void print_config(const void *config, struct yamlw *w)
+{
+    options_print(keys, config, w);
 }
 
 /* --- message --- */
@@ -241,8 +246,8 @@ static int put_url(const struct email *c, struct arena *a, struct receiver_reque
     ret->to = to;
     ret->n_to = c->to.n;
     buf_init(&url, 4096);
-    int r = buf_printf(&url, "smtp%s://%.*s", c->is_tls_from_start ? "s" : "",
-                       SPAN_ARG(c->smarthost));
+    int r =
+        buf_printf(&url, "smtp%s://%.*s", c->is_tls_from_start ? "s" : "", SPAN_ARG(c->smarthost));
     if (r == 0 && !(ret->url = arena_dup(a, buf_span(&url))).p)
         r = -ENOMEM;
     buf_done(&url);
@@ -315,6 +320,7 @@ const struct receiver_kind receiver_email = {
     .key = "email_configs",
     .name = "email",
     .read = read_config,
+    .print = print_config,
     .render = render,
     .judge = judge,
 };

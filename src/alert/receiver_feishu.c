@@ -71,7 +71,12 @@ static int read_config(const struct yaml_node *map, const struct yaml_node *glob
         r = check(&o, map, config);
     if (r == 0)
         *ret = config;
-    return r;
+    return r == -ENOMEM ? r : 0; /* the rest is listed */
+}
+
+static void print_config(const void *config, struct yamlw *w)
+{
+    http_receiver_print(keys, config, w);
 }
 
 /* --- signature --- */
@@ -284,7 +289,9 @@ const struct receiver_kind receiver_feishu = {
     .key = "feishu_configs",
     .name = "feishu",
     .rate_per_min = RATE_PER_MIN,
+    .tells_resolved = true,
     .read = read_config,
+    .print = print_config,
     .render = render,
     .judge = judge,
 };

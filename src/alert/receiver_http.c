@@ -20,6 +20,12 @@ int http_receiver_read(const struct options *o, const struct yaml_node *map,
     return 0;
 }
 
+void http_receiver_print(const struct option *table, const struct http_receiver *h, struct yamlw *w)
+{
+    options_print(table, h, w);
+    http_config_print(&h->http, w);
+}
+
 int http_receiver_need_url(const struct options *o, const struct yaml_node *map,
                            const struct http_receiver *h, const char *names)
 {

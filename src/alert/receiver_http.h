@@ -25,9 +25,7 @@ struct http_receiver {
 #define HTTP_RECEIVER_KEYS                                                                         \
     {.key = "send_resolved", .type = OPTION_PASSED},                                               \
         {.key = "http_config", .type = OPTION_PASSED},                                             \
-        {.key = "url",                                                                             \
-         .type = OPTION_SECRET_URL,                                                                \
-         .offset = offsetof(struct http_receiver, url)},                                           \
+        {.key = "url", .type = OPTION_SECRET_URL, .offset = offsetof(struct http_receiver, url)},  \
         {.key = "url_file",                                                                        \
          .type = OPTION_SECRET_FILE,                                                               \
          .offset = offsetof(struct http_receiver, url)},                                           \
@@ -46,6 +44,8 @@ struct http_receiver {
 int http_receiver_read(const struct options *o, const struct yaml_node *map,
                        const struct yaml_node *global, const struct option *table, size_t size,
                        void **ret) WARN_UNUSED;
+void http_receiver_print(const struct option *table, const struct http_receiver *h,
+                         struct yamlw *w);
 /* -EINVAL, listed, where neither url nor token is there; names: for the message. */
 int http_receiver_need_url(const struct options *o, const struct yaml_node *map,
                            const struct http_receiver *h, const char *names) WARN_UNUSED;

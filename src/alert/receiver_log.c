@@ -24,7 +24,13 @@ static int read_config(const struct yaml_node *map, const struct yaml_node *glob
     int r = options_read(&o, map, keys, NULL);
     if (r == 0)
         *ret = none;
-    return r;
+    return r == -ENOMEM ? r : 0; /* the rest is listed */
+}
+
+static void print_config(const void *config, struct yamlw *w)
+{
+    (void)config; /* it has no keys */
+    (void)w;
 }
 
 static int put_lines(const struct alert_message *m, struct buf *out)
@@ -67,7 +73,9 @@ static enum verdict judge(const void *config, const struct receiver_reply *r, in
 const struct receiver_kind receiver_log = {
     .key = "log_configs",
     .name = "log",
+    .tells_resolved = true,
     .read = read_config,
+    .print = print_config,
     .render = render,
     .judge = judge,
 };

@@ -31,8 +31,8 @@ struct slack {
 static const struct option keys[] = {
     HTTP_RECEIVER_KEYS,
     HTTP_RECEIVER_LANGUAGE,
-    {.key = "api_url", .type = OPTION_SECRET_URL, .offset = IN(http.url)},
-    {.key = "api_url_file", .type = OPTION_SECRET_FILE, .offset = IN(http.url)},
+    {.key = "api_url", .type = OPTION_SECRET_URL, .offset = IN(http.url), .is_alias = true},
+    {.key = "api_url_file", .type = OPTION_SECRET_FILE, .offset = IN(http.url), .is_alias = true},
     {.key = "channel", .type = OPTION_TEXT, .offset = IN(channel)},
     {.key = "username", .type = OPTION_TEXT, .offset = IN(username)},
     {.key = "icon_emoji", .type = OPTION_TEXT, .offset = IN(icon_emoji)},
@@ -79,7 +79,12 @@ static int read_config(const struct yaml_node *map, const struct yaml_node *glob
                                    "api_url, api_url_file, global slack_api_url_file");
     if (r == 0)
         *ret = config;
-    return r;
+    return r == -ENOMEM ? r : 0; /* the rest is listed */
+}
+
+static void print_config(const void *config, struct yamlw *w)
+{
+    http_receiver_print(keys, config, w);
 }
 
 /* --- message --- */
@@ -279,6 +284,7 @@ const struct receiver_kind receiver_slack = {
     .name = "slack",
     .rate_per_min = RATE_PER_MIN,
     .read = read_config,
+    .print = print_config,
     .render = render,
     .judge = judge,
 };

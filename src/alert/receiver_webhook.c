@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alert/receiver_webhook.c - POST of a group as Alertmanager's webhook has it (version "4"), so that
- * what takes those takes ours.
+ * alert/receiver_webhook.c - POST of a group as Alertmanager's webhook has it (version "4"), so
+ * that what takes those takes ours.
  */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -35,7 +36,12 @@ static int read_config(const struct yaml_node *map, const struct yaml_node *glob
         r = http_receiver_need_url(&o, map, config, "url, url_file");
     if (r == 0)
         *ret = config;
-    return r;
+    return r == -ENOMEM ? r : 0; /* the rest is listed */
+}
+
+static void print_config(const void *config, struct yamlw *w)
+{
+    http_receiver_print(keys, config, w);
 }
 
 /* --- payload --- */
@@ -141,7 +147,9 @@ static enum verdict judge(const void *config, const struct receiver_reply *r, in
 const struct receiver_kind receiver_webhook = {
     .key = "webhook_configs",
     .name = "webhook",
+    .tells_resolved = true,
     .read = read_config,
+    .print = print_config,
     .render = render,
     .judge = judge,
 };

@@ -59,7 +59,12 @@ static int read_config(const struct yaml_node *map, const struct yaml_node *glob
         r = check(&o, map, config);
     if (r == 0)
         *ret = config;
-    return r;
+    return r == -ENOMEM ? r : 0; /* the rest is listed */
+}
+
+static void print_config(const void *config, struct yamlw *w)
+{
+    http_receiver_print(keys, config, w);
 }
 
 /* --- message --- */
@@ -146,8 +151,8 @@ static int render(const void *config, const struct alert_message *m, int64_t now
     const struct wecom *c = config;
     struct buf text, body;
     struct jsonw w;
-    int r = http_receiver_begin(&c->http, "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=",
-                                a, ret, reterr);
+    int r = http_receiver_begin(
+        &c->http, "https://qyapi.weixin.qq.com/cgi-bin/webhook/send?key=", a, ret, reterr);
     if (r < 0)
         return r;
     buf_init(&text, BODY_MAX);
@@ -193,7 +198,9 @@ const struct receiver_kind receiver_wecom = {
     .key = "wecom_configs",
     .name = "wecom",
     .rate_per_min = RATE_PER_MIN,
+    .tells_resolved = true,
     .read = read_config,
+    .print = print_config,
     .render = render,
     .judge = judge,
 };

@@ -35,8 +35,8 @@ int text_base64(struct span s, struct buf *out)
 
 static bool is_unreserved(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           c == '-' || c == '.' || c == '_' || c == '~';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '.' || c == '_' || c == '~';
 }
 
 int text_percent(struct span s, struct buf *out)
@@ -55,9 +55,8 @@ int text_sign(struct span key, struct span message, struct buf *out)
 {
     unsigned char mac[EVP_MAX_MD_SIZE];
     unsigned n = 0;
-    if (key.n > INT32_MAX ||
-        !HMAC(EVP_sha256(), key.p ? key.p : "", (int)key.n, (const unsigned char *)message.p,
-              message.n, mac, &n))
+    if (key.n > INT32_MAX || !HMAC(EVP_sha256(), key.p ? key.p : "", (int)key.n,
+                                   (const unsigned char *)message.p, message.n, mac, &n))
         return -ENOMEM;
     return text_base64(span_of(mac, n), out);
 }
@@ -112,8 +111,8 @@ static bool is_direction_mark(struct span c)
 
 static bool is_line_end(struct span c)
 {
-    return (c.n == 1 && c.p[0] == '\n') ||
-           (c.n == 3 && (memcmp(c.p, "\xe2\x80\xa8", 3) == 0 || memcmp(c.p, "\xe2\x80\xa9", 3) == 0));
+    return (c.n == 1 && c.p[0] == '\n') || (c.n == 3 && (memcmp(c.p, "\xe2\x80\xa8", 3) == 0 ||
+                                                         memcmp(c.p, "\xe2\x80\xa9", 3) == 0));
 }
 
 static bool is_control(struct span c)

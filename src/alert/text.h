@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alert/text.h - what texts of messages are made with: signatures, codings, whole characters, times.
+ * alert/text.h - what texts of messages are made with: signatures, codings, whole characters,
+ * times.
  *
  * Errors:    negative errno of the buffer; what is in it already stays.
  * Threading: pure (text_local_time reads the process's time zone).
