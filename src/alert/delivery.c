@@ -1,0 +1,547 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "alert/delivery.h"
+
+#include <errno.h>
+
+#include "alert/delivery_private.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/stat.h"
+
+enum { RESTORED_FOR_MS = 10 * 60 * 1000 };
+
+/* --- integrations, and what is held for them --- */
+
+static struct integration *find_integration(const struct delivery *y, struct span receiver,
+                                            int index, const char *kind)
+{
+    for (struct integration *to = integration_after(y, &y->integrations); to;
+         to = integration_after(y, &to->node))
+        if (to->index == index && span_eq(to->receiver, receiver) && strcmp(to->kind, kind) == 0)
+            return to;
+    return NULL;
+}
+
+static const char *kind_name(struct span name)
+{
+    for (size_t i = 0; i < receiver_table_n; i++)
+        if (span_eq(name, span_cstr(receiver_table[i]->name)))
+            return receiver_table[i]->name;
+    return NULL;
+}
+
+static struct integration *get_integration(struct delivery *y, struct span receiver, int index,
+                                           const char *kind)
+{
+    struct integration *to = find_integration(y, receiver, index, kind);
+    if (to)
+        return to;
+    to = mem_alloc(sizeof(*to) + receiver.n + 1);
+    if (!to)
+        return NULL;
+    *to = (struct integration){.kind = kind, .index = index};
+    (void)span_copy(receiver, to->_text, receiver.n + 1);
+    to->receiver = span_of(to->_text, receiver.n);
+    list_init(&to->held);
+    list_push_back(&y->integrations, &to->node);
+    return to;
+}
+
+static void held_free(struct held *h)
+{
+    list_remove(&h->node);
+    mem_free(h);
+}
+
+static void integration_free(struct integration *to)
+{
+    while (!list_is_empty(&to->held))
+        held_free(CONTAINER_OF(to->held.next, struct held, node));
+    list_remove(&to->node);
+    mem_free(to);
+}
+
+static struct held *find_held(const struct integration *to, struct span group_key)
+{
+    for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node))
+        if (span_eq(h->group_key, group_key))
+            return h;
+    return NULL;
+}
+
+static struct held *get_held(struct integration *to, struct span group_key)
+{
+    struct held *h = find_held(to, group_key);
+    if (h)
+        return h;
+    h = mem_alloc(sizeof(*h) + group_key.n + 1);
+    if (!h)
+        return NULL;
+    *h = (struct held){.state = HELD_WAITING};
+    (void)span_copy(group_key, h->_text, group_key.n + 1);
+    h->group_key = span_of(h->_text, group_key.n);
+    list_push_back(&to->held, &h->node);
+    return h;
+}
+
+/* --- the rate of an address --- */
+
+static uint64_t hash_address(const struct receiver_request *r)
+{
+    /* Up to what is different each time. */
+    struct span url = span_of(r->url.p, span_find(r->url, SPAN("timestamp=")));
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < url.n; i++)
+        h = (h ^ (unsigned char)url.p[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
+/* The rate that a request has to keep to; without memory for it that of before. */
+static void find_rate(struct delivery *y, struct integration *to, const struct attempt *at)
+{
+    uint64_t address = hash_address(&at->request);
+    if (at->integration->kind->rate_per_min == 0 || (to->rate && to->rate->address == address))
+        return;
+    for (struct list *i = y->rates.next; i != &y->rates; i = i->next) {
+        struct shared_rate *one = CONTAINER_OF(i, struct shared_rate, node);
+        if (one->address == address) {
+            to->rate = one;
+            return;
+        }
+    }
+    struct shared_rate *rate = mem_zalloc(1, sizeof(*rate));
+    if (!rate)
+        return;
+    rate->address = address;
+    rate->rate.per_min = at->integration->kind->rate_per_min;
+    rate->rate.not_before_ms = INT64_MIN;
+    list_push_back(&y->rates, &rate->node);
+    to->rate = rate;
+}
+
+int64_t integration_free_ms(const struct integration *to)
+{
+    if (to->attempt)
+        return INT64_MAX;
+    int64_t rate_ms = to->rate ? rate_next_ms(&to->rate->rate) : INT64_MIN;
+    return rate_ms > to->not_before_ms ? rate_ms : to->not_before_ms;
+}
+
+/* --- waits --- */
+
+static int64_t back_off(struct delivery *y, uint64_t n_attempts)
+{
+    int64_t wait = DELIVERY_LONGEST_WAIT_MS;
+    if (n_attempts < 16 && (INT64_C(1) << (n_attempts - 1)) * DELIVERY_FIRST_WAIT_MS < wait)
+        wait = (INT64_C(1) << (n_attempts - 1)) * DELIVERY_FIRST_WAIT_MS;
+    return (int64_t)((double)wait * (0.8 + 0.4 * rng_unit(&y->rng)));
+}
+
+/* The whole integration waits, too, but never so long that one group could keep the others from
+ * being tried. */
+static void hold_integration(struct delivery *y, struct integration *to, enum verdict verdict,
+                             int64_t asked_ms, int64_t now_ms)
+{
+    enum { OTHERS_WAIT_MAX_MS = 30 * 1000 };
+    to->n_fails += to->n_fails < 100;
+    int64_t wait = back_off(y, (uint64_t)to->n_fails);
+    wait = wait > OTHERS_WAIT_MAX_MS ? OTHERS_WAIT_MAX_MS : wait;
+    to->not_before_ms = now_ms + wait;
+    if (verdict == VERDICT_LATER && asked_ms >= 0) {
+        to->not_before_ms = now_ms + asked_ms;
+        if (to->rate)
+            to->rate->rate.not_before_ms = now_ms + asked_ms;
+    }
+}
+
+static void log_failure(const struct integration *to, const struct held *h, enum verdict verdict)
+{
+    if (h->n_attempts > 1 && !(verdict == VERDICT_NEVER && !h->is_given_up))
+        return; /* once, and when it is given up */
+    LOG_WARN("could not deliver to receiver \"%.*s\" (%s %d): %s%s%s%s", SPAN_ARG(to->receiver),
+             to->kind, to->index, h->why.text, h->why.hint[0] ? "; " : "", h->why.hint,
+             verdict == VERDICT_NEVER ? "; trying again every 5 min" : "; trying again");
+}
+
+static void failed(struct delivery *y, struct integration *to, struct held *h, enum verdict verdict,
+                   int64_t asked_ms, const struct err *why, struct moment now)
+{
+    h->n_attempts++;
+    h->why = *why;
+    h->last_ms = now.wall_ms;
+    h->first_ms = h->n_attempts == 1 ? now.wall_ms : h->first_ms;
+    if (asked_ms > DELIVERY_ASKED_WAIT_MAX_MS)
+        asked_ms = DELIVERY_ASKED_WAIT_MAX_MS;
+    int64_t wait = verdict == VERDICT_NEVER ? back_off(y, UINT64_MAX) : back_off(y, h->n_attempts);
+    if (verdict == VERDICT_LATER && asked_ms >= 0)
+        wait = asked_ms;
+    log_failure(to, h, verdict);
+    if (verdict == VERDICT_NEVER && !h->is_given_up) {
+        h->is_given_up = true;
+        y->n_given_up++;
+        to->n_given_up++;
+        stat_inc(STAT_ALERT_GIVEN_UP);
+    }
+    h->state = HELD_WAITING;
+    h->ready_ms = now.mono_ms + wait;
+    list_remove(&h->node); /* to the end of the line */
+    list_push_back(&to->held, &h->node);
+    hold_integration(y, to, verdict, asked_ms, now.mono_ms);
+    to->n_failed++;
+    to->last_failed_ms = now.wall_ms;
+    to->last_why = *why;
+    to->is_last_ok = false;
+    y->n_failed++;
+    y->is_changed = true;
+    stat_inc(STAT_ALERT_FAILED);
+}
+
+static void delivered(struct delivery *y, struct integration *to, struct held *h,
+                      const struct attempt *at, const struct err *why, struct moment now)
+{
+    if (h->n_attempts > 0)
+        LOG_INFO("delivered to receiver \"%.*s\" (%s %d) after %llu failed attempts",
+                 SPAN_ARG(to->receiver), to->kind, to->index, (unsigned long long)h->n_attempts);
+    if (why->text[0])
+        LOG_WARN("delivered to receiver \"%.*s\" (%s %d), but %s", SPAN_ARG(to->receiver), to->kind,
+                 to->index, why->text);
+    y->is_changed = y->is_changed || h->n_attempts > 0;
+    to->n_fails = 0;
+    to->not_before_ms = now.mono_ms;
+    to->last_ok_ms = now.wall_ms;
+    to->last_ok_took_ms = now.mono_ms - at->started.mono_ms;
+    to->last_ok_alerts = at->n_alerts;
+    to->last_why = *why;
+    to->is_last_ok = true;
+    to->n_delivered++;
+    y->n_delivered++;
+    stat_inc(STAT_ALERT_DELIVERED);
+    held_free(h);
+}
+
+/* --- starting --- */
+
+/* Sends what was rendered. */
+static void send(struct delivery *y, struct dispatch *d, struct integration *to, struct held *h,
+                 struct attempt *at, struct moment now)
+{
+    struct err why = {0};
+    uint64_t token = h->token;
+    int r = attempt_send(y, at, now, &why);
+    if (r == 0 && to->rate)
+        rate_sent(&to->rate->rate, now.mono_ms);
+    if (r == 0 && at->request.kind != REQUEST_LOG) {
+        h->state = HELD_SENDING;
+        at->to = to;
+        at->held = h;
+        to->attempt = at;
+        return;
+    }
+    if (r == 0) {
+        delivered(y, to, h, at, &why, now);
+        dispatch_told(d, token, now.wall_ms);
+    } else {
+        failed(y, to, h, VERDICT_LATER, -1, &why, now);
+    }
+    attempt_free(at);
+}
+
+static void start(struct delivery *y, struct dispatch *d, struct integration *to, struct held *h,
+                  struct attempt *at, const struct alert_message *m, struct moment now)
+{
+    struct err why = {0};
+    int r = attempt_render(at, m, now, &why);
+    if (r < 0) {
+        failed(y, to, h, VERDICT_LATER, -1, &why, now);
+        attempt_free(at);
+        return;
+    }
+    (void)span_copy(at->request.shown, h->shown, sizeof(h->shown));
+    find_rate(y, to, at);
+    if (integration_free_ms(to) <= now.mono_ms)
+        send(y, d, to, h, at, now);
+    else
+        attempt_free(at); /* others sent to that address: it waits for its turn */
+}
+
+/* What dispatch hands out: sent when its turn has come, else held. */
+static int take(struct delivery *y, struct dispatch *d, struct dispatch_due *due, struct moment now)
+{
+    struct integration *to = get_integration(y, due->receiver->name, due->integration->index,
+                                             due->integration->kind->name);
+    struct held *h = to ? get_held(to, due->message.group_key) : NULL;
+    if (!h)
+        return -ENOMEM;
+    bool is_turn = !to->reserved || to->reserved == h;
+    if (to->reserved == h)
+        to->reserved = NULL;
+    if (h->state == HELD_RESTORED)
+        h->ready_ms = now.mono_ms;
+    h->token = due->token;
+    h->state = HELD_WAITING;
+    if (!is_turn || integration_free_ms(to) > now.mono_ms || h->ready_ms > now.mono_ms)
+        return 0;
+    struct attempt *at = attempt_new(due->integration);
+    if (at)
+        start(y, d, to, h, at, &due->message, now);
+    else
+        h->ready_ms = now.mono_ms + DELIVERY_FIRST_WAIT_MS;
+    return 0;
+}
+
+static int take_all(struct delivery *y, struct dispatch *d, const struct silences *s,
+                    struct moment now)
+{
+    struct arena a;
+    struct dispatch_due due;
+    int r;
+    arena_init(&a, NULL);
+    while ((r = dispatch_next(d, s, now.wall_ms, &a, &due)) == 1) {
+        r = take(y, d, &due, now);
+        if (r < 0) {
+            dispatch_failed(d, due.token, now.wall_ms + DELIVERY_FIRST_WAIT_MS);
+            break;
+        }
+        arena_reset(&a);
+    }
+    arena_done(&a);
+    return r;
+}
+
+/* --- what is held, back to dispatch --- */
+
+static struct held *first_ready(const struct integration *to, int64_t now_ms)
+{
+    for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node))
+        if (h->state == HELD_WAITING && h->ready_ms <= now_ms)
+            return h;
+    return NULL;
+}
+
+static void release(struct integration *to, struct dispatch *d, struct moment now)
+{
+    struct held *h = integration_free_ms(to) <= now.mono_ms ? first_ready(to, now.mono_ms) : NULL;
+    if (!h)
+        return;
+    h->state = HELD_RELEASED;
+    to->reserved = h;
+    dispatch_failed(d, h->token, now.wall_ms);
+}
+
+/* Whoever was not handed out again has nothing to say any more. */
+static bool forget_quiet(struct delivery *y, struct integration *to, struct moment now)
+{
+    bool is_any = false;
+    to->reserved = NULL;
+    for (struct held *h = held_after(to, &to->held), *next; h; h = next) {
+        next = held_after(to, &h->node);
+        if (h->state != HELD_RELEASED && (h->state != HELD_RESTORED || h->ready_ms > now.mono_ms))
+            continue;
+        is_any = is_any || h->state == HELD_RELEASED;
+        y->is_changed = y->is_changed || h->n_attempts > 0;
+        held_free(h);
+    }
+    return is_any;
+}
+
+int delivery_run(struct delivery *y, struct dispatch *d, const struct silences *s,
+                 struct moment now)
+{
+    bool is_again;
+    do {
+        for (struct integration *to = integration_after(y, &y->integrations); to;
+             to = integration_after(y, &to->node))
+            release(to, d, now);
+        int r = take_all(y, d, s, now);
+        if (r < 0)
+            return r; /* what is released stays so */
+        is_again = false;
+        for (struct integration *to = integration_after(y, &y->integrations); to;
+             to = integration_after(y, &to->node))
+            is_again = forget_quiet(y, to, now) || is_again;
+    } while (is_again);
+    return 0;
+}
+
+void delivery_ended(struct delivery *y, struct dispatch *d, void *tag,
+                    const struct receiver_reply *reply, struct moment now)
+{
+    struct attempt *at = tag;
+    struct err why;
+    int64_t wait_ms;
+    enum verdict verdict = attempt_judge(at, reply, &wait_ms, &why);
+    y->n_sending--;
+    if (at->test) {
+        delivery_test_ended(at, verdict, reply, &why, now);
+    } else {
+        struct integration *to = at->to;
+        uint64_t token = at->held->token;
+        to->attempt = NULL;
+        if (verdict == VERDICT_DELIVERED) {
+            delivered(y, to, at->held, at, &why, now);
+            dispatch_told(d, token, now.wall_ms);
+        } else {
+            failed(y, to, at->held, verdict, wait_ms, &why, now);
+        }
+    }
+    attempt_free(at);
+}
+
+int64_t delivery_next_ms(const struct delivery *y)
+{
+    int64_t next = INT64_MAX;
+    for (struct integration *to = integration_after(y, &y->integrations); to;
+         to = integration_after(y, &to->node)) {
+        int64_t free_ms = integration_free_ms(to);
+        for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node)) {
+            int64_t at = h->ready_ms > free_ms ? h->ready_ms : free_ms;
+            if (h->state != HELD_SENDING && at < next)
+                next = at;
+        }
+    }
+    return next;
+}
+
+/* --- life --- */
+
+int delivery_new(struct transport *t, transport_done done, void *ctx, uint64_t seed,
+                 struct delivery **ret)
+{
+    struct delivery *y = mem_zalloc(1, sizeof(*y));
+    if (!y)
+        return -ENOMEM;
+    y->transport = t;
+    y->done = done;
+    y->ctx = ctx;
+    rng_seed(&y->rng, seed);
+    list_init(&y->integrations);
+    list_init(&y->rates);
+    list_init(&y->attempts);
+    *ret = y;
+    return 0;
+}
+
+static void free_rates(struct delivery *y)
+{
+    for (struct list *i = y->rates.next, *next; i != &y->rates; i = next) {
+        struct shared_rate *rate = CONTAINER_OF(i, struct shared_rate, node);
+        bool is_used = false;
+        next = i->next;
+        for (struct integration *to = integration_after(y, &y->integrations); to;
+             to = integration_after(y, &to->node))
+            is_used = is_used || to->rate == rate;
+        if (is_used)
+            continue;
+        list_remove(&rate->node);
+        mem_free(rate);
+    }
+}
+
+struct delivery *delivery_free(struct delivery *y)
+{
+    if (!y)
+        return NULL;
+    while (!list_is_empty(&y->attempts))
+        attempt_free(CONTAINER_OF(y->attempts.next, struct attempt, node));
+    while (!list_is_empty(&y->integrations))
+        integration_free(CONTAINER_OF(y->integrations.next, struct integration, node));
+    free_rates(y);
+    mem_free(y);
+    return NULL;
+}
+
+static bool is_in(const struct alert_file *file, const struct integration *to)
+{
+    const struct alert_receiver *r = alert_file_receiver(file, to->receiver);
+    return r && (size_t)to->index < r->n &&
+           strcmp(r->integrations[to->index].kind->name, to->kind) == 0;
+}
+
+void delivery_configure(struct delivery *y, const struct alert_file *file)
+{
+    for (struct integration *to = integration_after(y, &y->integrations), *next; to; to = next) {
+        next = integration_after(y, &to->node);
+        to->not_before_ms = INT64_MIN;
+        to->n_fails = 0;
+        for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node))
+            if (h->state == HELD_WAITING)
+                h->ready_ms = INT64_MIN;
+        if (!is_in(file, to) && !to->attempt && list_is_empty(&to->held))
+            integration_free(to);
+    }
+    free_rates(y);
+    y->is_changed = true;
+}
+
+/* --- lists --- */
+
+int delivery_each_held(const struct delivery *y, struct moment now,
+                       int (*visit)(void *ctx, const struct delivery_held *h), void *ctx)
+{
+    for (struct integration *to = integration_after(y, &y->integrations); to;
+         to = integration_after(y, &to->node))
+        for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node)) {
+            int64_t free_ms = to->attempt ? now.mono_ms : integration_free_ms(to);
+            int64_t at = h->ready_ms > free_ms ? h->ready_ms : free_ms;
+            struct delivery_held one = {to->receiver,
+                                        h->group_key,
+                                        to->kind,
+                                        to->index,
+                                        h->first_ms,
+                                        h->last_ms,
+                                        now.wall_ms + (at > now.mono_ms ? at - now.mono_ms : 0),
+                                        h->n_attempts,
+                                        h->is_given_up,
+                                        span_cstr(h->why.text),
+                                        span_cstr(h->why.hint),
+                                        span_cstr(h->shown)};
+            int r = h->n_attempts > 0 ? visit(ctx, &one) : 0;
+            if (r < 0)
+                return r;
+        }
+    return 0;
+}
+
+int delivery_restore(struct delivery *y, const struct delivery_held *one, struct moment now)
+{
+    const char *kind = kind_name(span_cstr(one->kind));
+    if (!kind)
+        return 0; /* of a program that knew more */
+    struct integration *to = get_integration(y, one->receiver, one->integration, kind);
+    struct held *h = to ? get_held(to, one->group_key) : NULL;
+    if (!h)
+        return -ENOMEM;
+    h->state = HELD_RESTORED;
+    h->ready_ms = now.mono_ms + RESTORED_FOR_MS;
+    h->first_ms = one->first_ms;
+    h->last_ms = one->last_ms;
+    h->n_attempts = one->n_attempts;
+    h->is_given_up = one->is_given_up;
+    err_set(&h->why, -EIO, "%.*s", SPAN_ARG(one->why));
+    err_hint(&h->why, "%.*s", SPAN_ARG(one->hint));
+    (void)span_copy(one->shown, h->shown, sizeof(h->shown));
+    return 0;
+}
+
+bool delivery_take_changed(struct delivery *y)
+{
+    bool is_changed = y->is_changed;
+    y->is_changed = false;
+    return is_changed;
+}
+
+void delivery_stats(const struct delivery *y, struct delivery_stats *ret)
+{
+    *ret = (struct delivery_stats){.n_delivered = y->n_delivered,
+                                   .n_failed_attempts = y->n_failed,
+                                   .n_given_up = y->n_given_up};
+    for (struct integration *to = integration_after(y, &y->integrations); to;
+         to = integration_after(y, &to->node))
+        for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node))
+            ret->n_waiting += h->state != HELD_SENDING;
+}
+
+size_t delivery_n_sending(const struct delivery *y)
+{
+    return y->n_sending;
+}
