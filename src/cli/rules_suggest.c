@@ -168,7 +168,7 @@ static int take_series(const struct query_series *s, struct arena *a, struct pro
 {
     struct propose_window *at = arena_array(a, s->n, sizeof(*at));
     struct promql_error error;
-    struct labels l;
+    struct labels l = {0};
     struct span text = s->metric;
     int r = at ? promql_parse_series(&text, a, &l, &error) : -ENOMEM;
     for (size_t i = 0; r == 0 && i < s->n; i++)
@@ -218,12 +218,14 @@ static int ask(void *ctx, const struct propose_question *q, struct arena *a,
         r = talk_add_seconds(&form, SPAN("end"), (double)q->end_ms / 1000);
     if (r == 0)
         r = talk_add_seconds(&form, SPAN("step"), (double)q->step_ms / 1000);
-    const struct talk_question question = {"/api/v1/query_range", "application/json", "--url",
-                                           buf_span(&form)};
+    const struct talk_question question = {.path = "/api/v1/query_range",
+                                           .accept = "application/json",
+                                           .flag = "--url",
+                                           .form = buf_span(&form)};
     if (r < 0)
         (void)err_set(reterr, r, "the query cannot be sent: %s", err_str(r));
     else
-        r = talk_post(at, &question, &status, &answer, reterr);
+        r = talk_ask(at, &question, &status, &answer, reterr);
     /* Texts of the result are views into the answer, which goes: it moves into the arena. */
     struct span kept = r == 0 ? arena_dup(a, buf_span(&answer)) : SPAN("");
     if (r == 0 && !kept.p)
