@@ -95,6 +95,7 @@ struct model {
 };
 struct work {
     struct arena *a; /* of the result */
+    int64_t to_ms;
     struct model *models;
     size_t n, cap;
 };
@@ -119,12 +120,21 @@ static int model_get(struct work *w, struct span name, struct model **ret)
     return 0;
 }
 
-static int window_add(struct work *w, struct model *m, const struct propose_window *window)
+/* Every second window counts for the whole, so that each request is counted once. */
+static int window_count(struct work *w, struct model *m, const struct propose_window *window)
 {
     int r = 0;
+    if ((w->to_ms - window->end_ms) % PROPOSE_WINDOW_MS != 0)
+        return 0;
     for (size_t i = 0; r == 0 && i < window->n; i++)
         if (window->at[i].count > 0)
             r = distribution_add(&m->all, w->a, window->at[i]);
+    return r;
+}
+
+static int window_add(struct work *w, struct model *m, const struct propose_window *window)
+{
+    int r = window_count(w, m, window);
     if (r < 0 || !(count_of(window->at, window->n) >= PROPOSE_WINDOW_REQUESTS_MIN))
         return r;
     struct look *at = arena_grow(w->a, m->looks, m->n_looks, 1, &m->cap_looks, sizeof(*at));
@@ -200,8 +210,7 @@ static struct proposal proposal_of(const struct propose_stage *stage, const stru
                                    double margin)
 {
     struct proposal s = {.stage = stage, .model = m->name};
-    double count = count_of(m->all.at, m->all.n);
-    s.count = round(count * PROPOSE_STEP_MS / PROPOSE_WINDOW_MS); /* each is in two windows */
+    s.count = round(count_of(m->all.at, m->all.n));
     if (m->all.n == 0)
         return s;
     s.p50 = quantile_of(m->all.at, m->all.n, 0.5);
@@ -224,7 +233,7 @@ static int compare_models(const void *a, const void *b)
 static int stage_add(const struct propose_stage *stage, const struct propose_source *source,
                      struct proposals *s, size_t *cap, struct arena *a, struct err *reterr)
 {
-    struct work w = {.a = a};
+    struct work w = {.a = a, .to_ms = s->to_ms};
     char query[QUERY_MAX];
     int r = 0;
     (void)snprintf(query, sizeof(query), "sum by (model) (increase(%s[%dms]))", stage->metric,

@@ -200,24 +200,31 @@ static int put_alert(const struct propose_stage *g, struct buf *out)
     return r ? r : buf_append(out, SPAN("\n"));
 }
 
-/* Thresholds of a stage, then its alert. */
-static int put_stage(const struct proposal *first, size_t n, struct buf *out)
+static bool has_threshold(const struct proposals *s)
 {
-    size_t n_put = 0;
+    for (size_t i = 0; i < s->n; i++)
+        if (s->at[i].threshold > 0)
+            return true;
+    return false;
+}
+
+/* One for each stage that has a threshold. */
+static int put_alerts(const struct proposals *s, struct buf *out)
+{
+    const struct propose_stage *last = NULL;
     int r = 0;
-    for (size_t i = 0; r == 0 && i < n; i++) {
-        if (first[i].threshold <= 0)
+    for (size_t i = 0; r == 0 && i < s->n; i++) {
+        if (s->at[i].threshold <= 0 || s->at[i].stage == last)
             continue;
-        r = put_threshold(&first[i], out);
-        n_put++;
+        last = s->at[i].stage;
+        r = put_alert(last, out);
     }
-    return r < 0 || n_put == 0 ? r : put_alert(first->stage, out);
+    return r;
 }
 
 int propose_print_rules(const struct proposals *s, struct buf *out)
 {
     int r = put_what(s, "# ", out);
-    size_t n = 0;
     if (r == 0)
         r = buf_append(out,
                        SPAN("# Models that are not named here have no threshold: load it beside "
@@ -225,15 +232,10 @@ int propose_print_rules(const struct proposals *s, struct buf *out)
                             "groups:\n"
                             "  - name: inferometer.suggested\n"
                             "    rules:"));
-    bool is_empty = true;
-    for (size_t i = 0; i < s->n; i++)
-        is_empty &= s->at[i].threshold <= 0;
     if (r == 0)
-        r = buf_append(out, is_empty ? SPAN(" []\n") : SPAN("\n"));
-    for (size_t i = 0; r == 0 && i < s->n; i += n) {
-        for (n = 1; i + n < s->n && s->at[i + n].stage == s->at[i].stage;)
-            n++;
-        r = put_stage(&s->at[i], n, out);
-    }
-    return r;
+        r = buf_append(out, has_threshold(s) ? SPAN("\n") : SPAN(" []\n"));
+    for (size_t i = 0; r == 0 && i < s->n; i++)
+        if (s->at[i].threshold > 0)
+            r = put_threshold(&s->at[i], out);
+    return r < 0 ? r : put_alerts(s, out);
 }

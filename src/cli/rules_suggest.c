@@ -6,17 +6,13 @@
 #include "cli/rules_suggest.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "base/num.h"
 #include "baseline/propose.h"
 #include "cli/flag.h"
-#include "cli/query_data.h"
+#include "cli/query_windows.h"
 #include "cli/talk.h"
-#include "promql/parse.h"
-#include "wire/json.h"
 
 #define DAY_NS (24 * 3600 * NS_PER_S)
 
@@ -98,85 +94,7 @@ static int options_parse(int argc, char **argv, struct propose_options *o, struc
     return r;
 }
 
-/* --- answers --- */
-
-static double number_of(const struct json_value *v)
-{
-    double d;
-    if (v->type != JSON_STRING)
-        return (double)NAN;
-    if (num_parse_double(v->raw, &d) == 0)
-        return d;
-    return span_eq(v->raw, SPAN("+Inf")) ? (double)INFINITY : (double)NAN;
-}
-
-/* Behind the bracket of [ends, lower, upper, count], up to its end. */
-static bool take_bucket(struct json *j, struct propose_bucket *ret)
-{
-    double numbers[4] = {0};
-    struct json_value v;
-    size_t n = 0;
-    while (json_item(j)) {
-        if (!json_next(j, &v) || n == 4)
-            return false;
-        numbers[n++] = number_of(&v);
-    }
-    *ret = (struct propose_bucket){numbers[1], numbers[2], numbers[3]};
-    return n == 4 && json_status(j) == JSON_OK && !isnan(ret->upper) && ret->count >= 0;
-}
-
-static int take_buckets(struct json *j, struct arena *a, struct propose_window *ret)
-{
-    struct propose_bucket *at = NULL;
-    struct json_value v;
-    size_t cap = 0;
-    if (!json_next(j, &v) || v.type != JSON_ARRAY)
-        return -EPROTO;
-    while (json_item(j)) {
-        at = arena_grow(a, at, ret->n, 1, &cap, sizeof(*at));
-        if (!at)
-            return -ENOMEM;
-        if (!json_next(j, &v) || v.type != JSON_ARRAY || !take_bucket(j, &at[ret->n]))
-            return -EPROTO;
-        ret->at = at;
-        ret->n++;
-    }
-    return 0;
-}
-
-/* {"count":"3","sum":"1.2","buckets":[...]} */
-static int take_window(const struct query_point *p, struct arena *a, struct propose_window *ret)
-{
-    struct json j;
-    struct json_value v;
-    struct span key;
-    int r = 0;
-    *ret = (struct propose_window){.end_ms = (int64_t)llround(p->t * 1000)};
-    json_init(&j, p->text);
-    if (!json_next(&j, &v) || v.type != JSON_OBJECT)
-        return -EPROTO;
-    while (r == 0 && json_key(&j, &key)) {
-        if (span_eq(key, SPAN("buckets")))
-            r = take_buckets(&j, a, ret);
-        else
-            (void)json_skip(&j);
-    }
-    return r < 0 || json_status(&j) == JSON_OK ? r : -EPROTO;
-}
-
-static int take_series(const struct query_series *s, struct arena *a, struct propose_series *ret)
-{
-    struct propose_window *at = arena_array(a, s->n, sizeof(*at));
-    struct promql_error error;
-    struct labels l = {0};
-    struct span text = s->metric;
-    int r = at ? promql_parse_series(&text, a, &l, &error) : -ENOMEM;
-    for (size_t i = 0; r == 0 && i < s->n; i++)
-        r = take_window(&s->at[i], a, &at[i]);
-    if (r == 0)
-        *ret = (struct propose_series){labels_get(l, SPAN("model")), at, s->n};
-    return r;
-}
+/* --- asking --- */
 
 static int take_answer(const struct talk_place *from, struct span answer, int status,
                        struct arena *a, struct propose_series **ret, size_t *ret_n,
@@ -186,22 +104,16 @@ static int take_answer(const struct talk_place *from, struct span answer, int st
     int r = query_data_read(answer, a, &d);
     if (r == 0 && d.error.p) {
         (void)err_set(reterr, -EPROTO, "%.*s", SPAN_ARG(d.error));
-        err_hint(reterr, "a shorter time may do: --last 1d");
+        err_hint(reterr, "%s",
+                 span_eq(d.error_type, SPAN("execution"))
+                     ? "a shorter time may do: --last 1d"
+                     : "the gateway needs data_dir in its configuration");
         return -EPROTO;
     }
-    struct propose_series *at = r == 0 ? arena_zalloc(a, d.n_series, sizeof(*at)) : NULL;
-    if (r == 0 && !at)
-        r = -ENOMEM;
-    for (size_t i = 0; r == 0 && i < d.n_series; i++)
-        r = take_series(&d.series[i], a, &at[i]);
-    if (r < 0)
-        return talk_misread(from, status, "result", r, reterr);
-    *ret = at;
-    *ret_n = d.n_series;
-    return 0;
+    if (r == 0)
+        r = query_windows_read(&d, a, ret, ret_n);
+    return r < 0 ? talk_misread(from, status, "result", r, reterr) : 0;
 }
-
-/* --- asking --- */
 
 static int ask(void *ctx, const struct propose_question *q, struct arena *a,
                struct propose_series **ret, size_t *ret_n, struct err *reterr)

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ROOT } from './lib/process.mjs';
+import { ROOT, run } from './lib/process.mjs';
 import test from './lib/test.mjs';
 
 const RULES = join(ROOT, 'deploy/rules');
@@ -40,6 +40,14 @@ test('their unit tests pass in promtool', () => {
   assert.equal(status, 0, stdout + stderr);
   assert.equal(stdout.match(/SUCCESS/g).length, tests.length);
 }, { skip });
+
+test('they are without mistakes and remarks, and their unit tests pass, in ours', async () => {
+  const checked = await run(['rules', 'check', '--lint', ...files]);
+  assert.deepEqual([checked.code, checked.stderr], [0, '']);
+  const tested = await run(['rules', 'test', ...tests]);
+  assert.equal(tested.code, 0, tested.stdout + tested.stderr);
+  assert.equal(tested.stdout.match(/SUCCESS/g).length, tests.length);
+});
 
 test('every file has unit tests, and every alert one that fires, one that does not, and an end', () => {
   for (const path of files) {

@@ -131,7 +131,7 @@ static const struct {
      20},
     {"a gap begins anew",
      {"m", {USUAL(0, 100), SLOW(100, 101), SLOW(102, 103), USUAL(103, 288)}, 4},
-     28700,
+     28600,
      1.5,
      3,
      0,
