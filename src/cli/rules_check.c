@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "cli/rules_suggest.h"
 #include "rules/file.h"
 #include "rules/rule_test.h"
 
@@ -22,6 +23,7 @@ enum { INTERVAL_MS = 30 * 1000 }; /* of groups without one, as serve has it */
 static const char usage[] =
     "usage: inferometer rules check [--lint] FILE...\n"
     "       inferometer rules test FILE...\n"
+    "       inferometer rules suggest [--last 7d] [--rules]\n"
     "\n"
     "check  reads rule files in Prometheus' format and lists every mistake with its line, its\n"
     "       column and a hint. --lint also tells what is allowed and may not do what is meant\n"
@@ -29,6 +31,8 @@ static const char usage[] =
     "test   runs unit tests of rules in promtool's format: input series, alerts and results that\n"
     "       are expected. rule_files are relative to the test's directory and may be patterns.\n"
     "       Prints what does not come out as expected with its place.\n"
+    "suggest  proposes thresholds from what a running gateway has recorded; has a --help of its\n"
+    "       own.\n"
     "\n"
     "FILE - is standard input (check only). Exit status: 0 fine, 1 mistakes or failures, 2 wrong\n"
     "usage.\n"
@@ -300,6 +304,8 @@ static int test_main(int n, char **args)
 
 int rules_check_main(int argc, char **argv)
 {
+    if (argc >= 2 && strcmp(argv[1], "suggest") == 0)
+        return rules_suggest_main(argc - 1, argv + 1);
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             (void)fputs(usage, stdout);
@@ -310,5 +316,5 @@ int rules_check_main(int argc, char **argv)
         return check_main(argc - 2, argv + 2);
     if (argc >= 2 && strcmp(argv[1], "test") == 0)
         return test_main(argc - 2, argv + 2);
-    return wrong_usage("the commands are check and test");
+    return wrong_usage("the commands are check, test and suggest");
 }
