@@ -195,6 +195,91 @@ int alert_show_silence_id(struct span json, int64_t now_ms, struct buf *out)
     return r;
 }
 
+/* --- deliveries --- */
+
+static int put_number(struct buf *out, const json_t *o, const char *key, const char *behind)
+{
+    const json_t *v = json_object_get(o, key);
+    return buf_printf(out, "%lld%s", (long long)json_integer_value(v), behind);
+}
+
+static int put_problem(struct buf *out, const json_t *o)
+{
+    struct span error = text_of(o, "error");
+    int r = error.n > 0 ? put(out, "    ", error) : 0;
+    if (r == 0 && error.n > 0)
+        r = buf_append(out, SPAN("\n"));
+    if (r == 0 && text_of(o, "hint").n > 0) {
+        r = put(out, "    hint: ", text_of(o, "hint"));
+        if (r == 0)
+            r = buf_append(out, SPAN("\n"));
+    }
+    return r;
+}
+
+static int put_name_of(struct buf *out, const json_t *o)
+{
+    int r = put(out, "", text_of(o, "receiver"));
+    return r < 0 ? r : put(out, " ", text_of(o, "kind"));
+}
+
+static int put_receiver(struct buf *out, const json_t *o, int64_t now_ms)
+{
+    struct span at = text_of(o, "lastDeliveredAt");
+    int r = put_name_of(out, o);
+    if (r == 0)
+        r = buf_append(out, SPAN(": "));
+    if (r == 0)
+        r = put_number(out, o, "delivered", " delivered, ");
+    if (r == 0)
+        r = put_number(out, o, "failedAttempts", " attempts failed, ");
+    if (r == 0)
+        r = put_number(out, o, "waiting", " waiting");
+    if (r == 0 && at.n > 0)
+        r = buf_append(out, SPAN(", last "));
+    if (r == 0 && at.n > 0)
+        r = put_age(out, at, now_ms);
+    if (r == 0)
+        r = buf_append(out, at.n > 0 ? SPAN(" ago\n") : SPAN("\n"));
+    return r < 0 ? r : put_problem(out, o);
+}
+
+static int put_waiting(struct buf *out, const json_t *o, int64_t now_ms)
+{
+    bool is_over = json_is_true(json_object_get(o, "givenUp"));
+    int r = put_name_of(out, o);
+    if (r == 0)
+        r = put(out, " ", text_of(o, "groupKey"));
+    if (r == 0)
+        r = buf_append(out, SPAN(": "));
+    if (r == 0)
+        r = put_number(out, o, "failedAttempts", " attempts failed");
+    if (r == 0)
+        r = buf_append(out, is_over ? SPAN(", not tried again\n") : SPAN(", tried again in "));
+    if (r == 0 && !is_over)
+        r = put_age(out, text_of(o, "nextAttemptAt"), now_ms);
+    if (r == 0 && !is_over)
+        r = buf_append(out, SPAN("\n"));
+    return r < 0 ? r : put_problem(out, o);
+}
+
+int alert_show_deliveries(struct span json, int64_t now_ms, struct buf *out)
+{
+    json_t *all = load(json);
+    const json_t *data = json_object_get(all, "data");
+    const json_t *waiting = json_object_get(data, "waiting");
+    const json_t *receivers = json_object_get(data, "receivers");
+    int r = json_is_array(waiting) && json_is_array(receivers) ? 0 : -EPROTO;
+    for (size_t i = 0; r == 0 && i < json_array_size(receivers); i++)
+        r = put_receiver(out, json_array_get(receivers, i), now_ms);
+    for (size_t i = 0; r == 0 && i < json_array_size(waiting); i++)
+        r = put_waiting(out, json_array_get(waiting, i), now_ms);
+    if (r == 0 && json_array_size(receivers) == 0)
+        r = buf_append(out, SPAN("nothing was delivered yet\n"));
+    json_decref(all);
+    return r;
+}
+
 /* --- receivers --- */
 
 static int put_name(struct buf *out, const json_t *one, int64_t now_ms)
