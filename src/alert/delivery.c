@@ -119,7 +119,7 @@ static void find_rate(struct delivery *y, struct integration *to, const struct a
     to->rate = rate;
 }
 
-int64_t integration_free_ms(const struct integration *to)
+int64_t delivery_free_ms(const struct integration *to)
 {
     if (to->attempt)
         return INT64_MAX;
@@ -227,7 +227,7 @@ static void send(struct delivery *y, struct dispatch *d, struct integration *to,
 {
     struct err why = {0};
     uint64_t token = h->token;
-    int r = attempt_send(y, at, now, &why);
+    int r = delivery_attempt_send(y, at, now, &why);
     if (r == 0 && to->rate)
         rate_sent(&to->rate->rate, now.mono_ms);
     if (r == 0 && at->request.kind != REQUEST_LOG) {
@@ -243,25 +243,25 @@ static void send(struct delivery *y, struct dispatch *d, struct integration *to,
     } else {
         failed(y, to, h, VERDICT_LATER, -1, &why, now);
     }
-    attempt_free(at);
+    delivery_attempt_free(at);
 }
 
 static void start(struct delivery *y, struct dispatch *d, struct integration *to, struct held *h,
                   struct attempt *at, const struct alert_message *m, struct moment now)
 {
     struct err why = {0};
-    int r = attempt_render(at, m, now, &why);
+    int r = delivery_attempt_render(at, m, now, &why);
     if (r < 0) {
         failed(y, to, h, VERDICT_LATER, -1, &why, now);
-        attempt_free(at);
+        delivery_attempt_free(at);
         return;
     }
     (void)span_copy(at->request.shown, h->shown, sizeof(h->shown));
     find_rate(y, to, at);
-    if (integration_free_ms(to) <= now.mono_ms)
+    if (delivery_free_ms(to) <= now.mono_ms)
         send(y, d, to, h, at, now);
     else
-        attempt_free(at); /* others sent to that address: it waits for its turn */
+        delivery_attempt_free(at); /* others sent to that address: it waits for its turn */
 }
 
 /* What dispatch hands out: sent when its turn has come, else held. */
@@ -279,9 +279,9 @@ static int take(struct delivery *y, struct dispatch *d, struct dispatch_due *due
         h->ready_ms = now.mono_ms;
     h->token = due->token;
     h->state = HELD_WAITING;
-    if (!is_turn || integration_free_ms(to) > now.mono_ms || h->ready_ms > now.mono_ms)
+    if (!is_turn || delivery_free_ms(to) > now.mono_ms || h->ready_ms > now.mono_ms)
         return 0;
-    struct attempt *at = attempt_new(due->integration);
+    struct attempt *at = delivery_attempt_new(due->integration);
     if (at)
         start(y, d, to, h, at, &due->message, now);
     else
@@ -320,7 +320,7 @@ static struct held *first_ready(const struct integration *to, int64_t now_ms)
 
 static void release(struct integration *to, struct dispatch *d, struct moment now)
 {
-    struct held *h = integration_free_ms(to) <= now.mono_ms ? first_ready(to, now.mono_ms) : NULL;
+    struct held *h = delivery_free_ms(to) <= now.mono_ms ? first_ready(to, now.mono_ms) : NULL;
     if (!h)
         return;
     h->state = HELD_RELEASED;
@@ -369,7 +369,7 @@ void delivery_ended(struct delivery *y, struct dispatch *d, void *tag,
     struct attempt *at = tag;
     struct err why;
     int64_t wait_ms;
-    enum verdict verdict = attempt_judge(at, reply, &wait_ms, &why);
+    enum verdict verdict = delivery_attempt_judge(at, reply, &wait_ms, &why);
     y->n_sending--;
     if (at->test) {
         delivery_test_ended(at, verdict, reply, &why, now);
@@ -384,7 +384,7 @@ void delivery_ended(struct delivery *y, struct dispatch *d, void *tag,
             failed(y, to, at->held, verdict, wait_ms, &why, now);
         }
     }
-    attempt_free(at);
+    delivery_attempt_free(at);
 }
 
 int64_t delivery_next_ms(const struct delivery *y)
@@ -392,7 +392,7 @@ int64_t delivery_next_ms(const struct delivery *y)
     int64_t next = INT64_MAX;
     for (struct integration *to = integration_after(y, &y->integrations); to;
          to = integration_after(y, &to->node)) {
-        int64_t free_ms = integration_free_ms(to);
+        int64_t free_ms = delivery_free_ms(to);
         for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node)) {
             int64_t at = h->ready_ms > free_ms ? h->ready_ms : free_ms;
             if (h->state != HELD_SENDING && at < next)
@@ -442,7 +442,7 @@ struct delivery *delivery_free(struct delivery *y)
     if (!y)
         return NULL;
     while (!list_is_empty(&y->attempts))
-        attempt_free(CONTAINER_OF(y->attempts.next, struct attempt, node));
+        delivery_attempt_free(CONTAINER_OF(y->attempts.next, struct attempt, node));
     while (!list_is_empty(&y->integrations))
         integration_free(CONTAINER_OF(y->integrations.next, struct integration, node));
     free_rates(y);
@@ -481,7 +481,7 @@ int delivery_each_held(const struct delivery *y, struct moment now,
     for (struct integration *to = integration_after(y, &y->integrations); to;
          to = integration_after(y, &to->node))
         for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node)) {
-            int64_t free_ms = to->attempt ? now.mono_ms : integration_free_ms(to);
+            int64_t free_ms = to->attempt ? now.mono_ms : delivery_free_ms(to);
             int64_t at = h->ready_ms > free_ms ? h->ready_ms : free_ms;
             struct delivery_held one = {to->receiver,
                                         h->group_key,

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-struct attempt *attempt_new(const struct alert_integration *integration)
+struct attempt *delivery_attempt_new(const struct alert_integration *integration)
 {
     struct attempt *at = mem_zalloc(1, sizeof(*at));
     if (!at)
@@ -19,7 +19,7 @@ struct attempt *attempt_new(const struct alert_integration *integration)
     return at;
 }
 
-struct attempt *attempt_free(struct attempt *at)
+struct attempt *delivery_attempt_free(struct attempt *at)
 {
     if (!at)
         return NULL;
@@ -44,15 +44,16 @@ static void log_lines(struct span body)
     }
 }
 
-int attempt_render(struct attempt *at, const struct alert_message *m, struct moment now,
-                   struct err *reterr)
+int delivery_attempt_render(struct attempt *at, const struct alert_message *m, struct moment now,
+                            struct err *reterr)
 {
     const struct alert_integration *i = at->integration;
     at->n_alerts = m->n;
     return i->kind->render(i->config, m, now.wall_ms, &at->arena, &at->request, reterr);
 }
 
-int attempt_send(struct delivery *y, struct attempt *at, struct moment now, struct err *reterr)
+int delivery_attempt_send(struct delivery *y, struct attempt *at, struct moment now,
+                          struct err *reterr)
 {
     at->started = now;
     if (at->request.kind == REQUEST_LOG) {
@@ -119,8 +120,8 @@ static void hide_secrets(const struct receiver_request *r, char *text)
     hide(text, r->password);
 }
 
-enum verdict attempt_judge(const struct attempt *at, const struct receiver_reply *reply,
-                           int64_t *ret_wait_ms, struct err *ret_why)
+enum verdict delivery_attempt_judge(const struct attempt *at, const struct receiver_reply *reply,
+                                    int64_t *ret_wait_ms, struct err *ret_why)
 {
     const struct alert_integration *i = at->integration;
     *ret_why = (struct err){0};
@@ -170,7 +171,7 @@ void delivery_test_ended(struct attempt *at, enum verdict verdict,
 static void test_one(struct delivery *y, const struct alert_integration *i, struct alert_file *file,
                      const struct alert_message *m, struct delivery_test *t, struct moment now)
 {
-    struct attempt *at = attempt_new(i);
+    struct attempt *at = delivery_attempt_new(i);
     struct err why = {0};
     if (!at) {
         t->error = -ENOMEM;
@@ -179,13 +180,13 @@ static void test_one(struct delivery *y, const struct alert_integration *i, stru
     }
     at->test = t;
     at->file = alert_file_ref(file);
-    int r = attempt_render(at, m, now, &why);
+    int r = delivery_attempt_render(at, m, now, &why);
     if (r == 0)
-        r = attempt_send(y, at, now, &why);
+        r = delivery_attempt_send(y, at, now, &why);
     if (r == 0 && at->request.kind != REQUEST_LOG)
         return;
     delivery_test_ended(at, r == 0 ? VERDICT_DELIVERED : VERDICT_NEVER, NULL, &why, now);
-    attempt_free(at);
+    delivery_attempt_free(at);
 }
 
 void delivery_test(struct delivery *y, const struct alert_receiver *r, struct alert_file *file,

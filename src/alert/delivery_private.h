@@ -96,19 +96,19 @@ static inline struct held *held_after(const struct integration *to, const struct
 
 /* Makes the request, and sends it: it is under way then (of a log: done), or *reterr says why not.
  */
-int attempt_render(struct attempt *at, const struct alert_message *m, struct moment now,
-                   struct err *reterr) WARN_UNUSED;
-int attempt_send(struct delivery *y, struct attempt *at, struct moment now,
-                 struct err *reterr) WARN_UNUSED;
-struct attempt *attempt_new(const struct alert_integration *integration) WARN_UNUSED;
-struct attempt *attempt_free(struct attempt *at); /* returns NULL */
+int delivery_attempt_render(struct attempt *at, const struct alert_message *m, struct moment now,
+                            struct err *reterr) WARN_UNUSED;
+int delivery_attempt_send(struct delivery *y, struct attempt *at, struct moment now,
+                          struct err *reterr) WARN_UNUSED;
+struct attempt *delivery_attempt_new(const struct alert_integration *integration) WARN_UNUSED;
+struct attempt *delivery_attempt_free(struct attempt *at); /* returns NULL */
 
 /* What was answered, without the secrets of the request that it may have repeated. */
-enum verdict attempt_judge(const struct attempt *at, const struct receiver_reply *reply,
-                           int64_t *ret_wait_ms, struct err *ret_why);
+enum verdict delivery_attempt_judge(const struct attempt *at, const struct receiver_reply *reply,
+                                    int64_t *ret_wait_ms, struct err *ret_why);
 
 /* When an integration may send, whatever is held for it. */
-int64_t integration_free_ms(const struct integration *to);
+int64_t delivery_free_ms(const struct integration *to);
 
 void delivery_test_ended(struct attempt *at, enum verdict verdict,
                          const struct receiver_reply *reply, const struct err *why,

@@ -3,14 +3,14 @@
  * alert/delivery_write.c - what could not be delivered, and how each receiver is doing, as JSON.
  */
 #include "alert/delivery_private.h"
-#include "alert/text.h"
+#include "alert/prose.h"
 
 static void write_time(struct jsonw *w, const char *key, int64_t ms)
 {
     struct buf b;
     buf_init(&b, 64);
     jsonw_key(w, key);
-    if (ms > 0 && text_rfc3339(ms, &b) == 0)
+    if (ms > 0 && prose_rfc3339(ms, &b) == 0)
         jsonw_str(w, buf_span(&b));
     else
         jsonw_null(w);

@@ -353,23 +353,36 @@ void dispatch_failed(struct dispatch *d, uint64_t token, int64_t retry_ms)
 
 /* --- life --- */
 
+int dispatch_set_url(struct dispatch *d, struct span external_url)
+{
+    char *url = mem_strndup(external_url.p, external_url.n);
+    if (!url)
+        return -ENOMEM;
+    mem_free(d->url);
+    d->url = url;
+    d->external_url = span_of(url, external_url.n);
+    return 0;
+}
+
 int dispatch_new(struct alert_file *file, struct span external_url, struct dispatch **ret)
 {
-    struct dispatch *d = mem_zalloc(1, sizeof(*d) + external_url.n + 1);
+    struct dispatch *d = mem_zalloc(1, sizeof(*d));
     if (!d)
         return -ENOMEM;
-    char *at = (void *)(d + 1);
-    d->external_url = put_span(&at, external_url);
     list_init(&d->quiet);
     alert_map_init(&d->items);
     alert_map_init(&d->entries);
     alert_map_init(&d->outs);
-    int r = dispatch_board_new(file, &d->board);
-    if (r < 0)
+    int r = dispatch_set_url(d, external_url);
+    if (r == 0)
+        r = dispatch_board_new(file, &d->board);
+    if (r < 0) {
+        mem_free(d->url);
         mem_free(d);
-    else
-        *ret = d;
-    return r;
+        return r;
+    }
+    *ret = d;
+    return 0;
 }
 
 static int free_item(void *ctx, struct alert_map_node *node)
@@ -397,6 +410,7 @@ struct dispatch *dispatch_free(struct dispatch *d)
     dispatch_entry_free_all(d);
     alert_map_done(&d->items);
     alert_map_done(&d->outs);
+    mem_free(d->url);
     mem_free(d);
     return NULL;
 }

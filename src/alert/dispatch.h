@@ -30,6 +30,7 @@ int dispatch_new(struct alert_file *file, struct span external_url,
 struct dispatch *dispatch_free(struct dispatch *d);
 /* Groups of routes that are the same (by key) go on. */
 int dispatch_configure(struct dispatch *d, struct alert_file *file) WARN_UNUSED;
+int dispatch_set_url(struct dispatch *d, struct span external_url) WARN_UNUSED;
 
 /* The latest of an alert. -ENOMEM: nothing has changed. */
 int dispatch_put(struct dispatch *d, const struct alert_notice *n, int64_t now_ms) WARN_UNUSED;
@@ -117,6 +118,9 @@ int dispatch_each_group(const struct dispatch *d, const struct silences *s, int6
 
 /* Alerts that fire or whose end is not told everywhere, and groups. */
 void dispatch_counts(const struct dispatch *d, size_t *ret_alerts, size_t *ret_groups);
+
+/* Whether an alert is one of those that are counted. */
+bool dispatch_has(const struct dispatch *d, uint64_t fingerprint);
 
 /* The number by which Alertmanager knows an alert. */
 uint64_t dispatch_fingerprint(struct labels l);

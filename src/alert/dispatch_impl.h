@@ -108,7 +108,8 @@ struct dispatch_out {
 
 struct dispatch {
     struct dispatch_board *board;
-    struct span external_url;
+    char *url;
+    struct span external_url; /* the same */
     struct alert_map items, entries, outs;
     struct list quiet;
     size_t n_placed;

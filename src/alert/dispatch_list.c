@@ -27,6 +27,14 @@ void dispatch_counts(const struct dispatch *d, size_t *ret_alerts, size_t *ret_g
     *ret_groups = d->board->n_heap;
 }
 
+bool dispatch_has(const struct dispatch *d, uint64_t fingerprint)
+{
+    struct alert_map_node *node = alert_map_first(&d->items, fingerprint);
+    while (node && !ALERT_MAP_ENTRY(node, struct dispatch_item, node)->place)
+        node = alert_map_next(node);
+    return node != NULL;
+}
+
 static bool fires(const struct dispatch_item *item, int64_t now_ms)
 {
     return item->place && !item->is_resolved && item->ends_ms > now_ms;

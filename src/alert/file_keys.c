@@ -47,6 +47,8 @@ int file_keys_read(struct file_reader *rd, const struct yaml_node *map, const ch
         return 0;
     }
     for (const struct yaml_node *key = map->first; key && r == 0; key = key->next) {
+        if (!file_keys_is_text(key))
+            continue;
         const struct file_key *known = key_of(key, keys, n);
         if (!known) {
             unknown_key(rd, key, what, keys, n);
@@ -66,7 +68,8 @@ const struct yaml_node *file_keys_value(const struct yaml_node *map, const char 
     if (map->kind != YAML_NODE_MAP)
         return NULL;
     for (const struct yaml_node *key = map->first; key; key = key->next) {
-        if (span_eq(yaml_span(key), span_cstr(name)) && key->value && !yaml_is_null(key->value))
+        if (file_keys_is_text(key) && span_eq(yaml_span(key), span_cstr(name)) && key->value &&
+            !yaml_is_null(key->value))
             return key->value;
     }
     return NULL;
@@ -210,7 +213,7 @@ int file_match(struct file_reader *rd, const struct yaml_node *map, enum matcher
     }
     for (const struct yaml_node *key = map->first; key && r == 0; key = key->next) {
         struct span value = {0};
-        if (!key->value || !file_text(rd, key->value, what, &value))
+        if (!file_keys_is_text(key) || !key->value || !file_text(rd, key->value, what, &value))
             continue;
         if (!labels_is_label_name(yaml_span(key))) {
             struct err *e = file_error(rd, key);

@@ -50,6 +50,11 @@ struct file_key {
 /* what: "route", for messages. Anything but a mapping is a mistake. */
 int file_keys_read(struct file_reader *rd, const struct yaml_node *map, const char *what,
                    const struct file_key *keys, size_t n, void *to) WARN_UNUSED;
+/* Whether a key of a mapping is a text; else yaml_read has listed that. */
+static inline bool file_keys_is_text(const struct yaml_node *key)
+{
+    return key->kind == YAML_NODE_SCALAR;
+}
 /* The value of a key; NULL: none, or nothing was written there. */
 const struct yaml_node *file_keys_value(const struct yaml_node *map, const char *name);
 /* Each item of a list, in order; anything else is a mistake. Null is an empty list. */

@@ -99,6 +99,8 @@ static int read_keys(struct file_reader *rd, const struct yaml_node *map,
 {
     int r = 0;
     for (const struct yaml_node *key = map->first; key && r == 0; key = key->next) {
+        if (!file_keys_is_text(key))
+            continue;
         if (span_eq(yaml_span(key), SPAN("name"))) {
             struct span s = {0};
             if (key->value && file_text(rd, key->value, "name", &s))

@@ -270,7 +270,7 @@ static int set_label(struct file_reader *rd, const struct yaml_node *key, struct
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct span name = {0}, value = {0};
-    if (!key->value || !file_text(rd, key->value, "labels", &value))
+    if (!file_keys_is_text(key) || !key->value || !file_text(rd, key->value, "labels", &value))
         return 0;
     if (!alert_matchers_is_name(yaml_span(key))) {
         (void)err_set(file_error(rd, key), -EINVAL, "invalid label name \"%s\"",

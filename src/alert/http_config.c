@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "alert/text.h"
+#include "alert/prose.h"
 
 #define IN(member) offsetof(struct http_config, member)
 
@@ -114,7 +114,7 @@ static int authorization(const struct http_config *c, struct arena *a, struct bu
     if (r == 0)
         r = buf_append(b, SPAN("Basic "));
     if (r == 0)
-        r = text_base64(buf_span(&plain), b);
+        r = prose_base64(buf_span(&plain), b);
     buf_done(&plain);
     return r;
 }

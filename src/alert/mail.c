@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "alert/text.h"
+#include "alert/prose.h"
 
 enum { LINE_CHARS = 76, WORD_BYTES = 42, HEAD_MAX = 1 << 16 };
 
@@ -55,13 +55,13 @@ static int put_encoded(struct span s, struct buf *out)
 {
     int r = 0;
     for (bool is_first = true; s.n > 0 && r == 0; is_first = false) {
-        struct span word = text_cut_bytes(s, WORD_BYTES);
+        struct span word = prose_cut_bytes(s, WORD_BYTES);
         if (word.n == 0)
             word = span_of(s.p, 1);
         s = span_from(s, word.n);
         r = buf_append(out, is_first ? SPAN("=?UTF-8?B?") : SPAN("\r\n =?UTF-8?B?"));
         if (r == 0)
-            r = text_base64(word, out);
+            r = prose_base64(word, out);
         if (r == 0)
             r = buf_append(out, SPAN("?="));
     }
@@ -73,7 +73,7 @@ static int put_text(struct span s, bool is_quoted, struct buf *out)
 {
     struct buf clean;
     buf_init(&clean, HEAD_MAX);
-    int r = text_clean(text_cut(s, 300), false, &clean);
+    int r = prose_clean(prose_cut(s, 300), false, &clean);
     struct span text = span_trim(buf_span(&clean));
     if (r < 0)
         ;
@@ -179,7 +179,7 @@ static int put_wrapped(struct span s, struct buf *out)
     enum { LINE_BYTES = LINE_CHARS / 4 * 3 };
     int r = 0;
     while (s.n > 0 && r == 0) {
-        r = text_base64(span_take(&s, s.n < LINE_BYTES ? s.n : LINE_BYTES), out);
+        r = prose_base64(span_take(&s, s.n < LINE_BYTES ? s.n : LINE_BYTES), out);
         if (r == 0)
             r = buf_append(out, SPAN("\r\n"));
     }

@@ -56,7 +56,7 @@ int markup_text(const struct markup *m, struct span s, bool keeps_lines, struct 
 {
     struct buf clean;
     buf_init(&clean, TEXT_MAX);
-    int r = text_clean(text_cut_bytes(s, TEXT_MAX / 4), keeps_lines, &clean);
+    int r = prose_clean(prose_cut_bytes(s, TEXT_MAX / 4), keeps_lines, &clean);
     if (r == 0)
         r = m->put(m, buf_span(&clean), out);
     buf_done(&clean);

@@ -10,12 +10,12 @@
 #ifndef ALERT_MARKUP_H
 #define ALERT_MARKUP_H
 
-#include "alert/text.h"
+#include "alert/prose.h"
 
 struct markup {
     const char *bold, *bold_end;
     const char *line_end; /* between two lines of one paragraph */
-    /* Appends a text that was cleaned (text_clean). */
+    /* Appends a text that was cleaned (prose_clean). */
     int (*put)(const struct markup *m, struct span s, struct buf *out);
     /* A link; url was checked (markup_is_link). */
     int (*link)(const struct markup *m, struct span words, struct span url, struct buf *out);
@@ -27,7 +27,7 @@ extern const struct markup markup_wecom;    /* a small part of it, without escap
 extern const struct markup markup_slack;    /* mrkdwn */
 extern const struct markup markup_html;
 
-/* Cleans s (text_clean) and puts it. */
+/* Cleans s (prose_clean) and puts it. */
 int markup_text(const struct markup *m, struct span s, bool keeps_lines,
                 struct buf *out) WARN_UNUSED;
 

@@ -3,9 +3,11 @@
  * alert/rate.h - at most so many messages in any minute.
  *
  * Why:       chats that allow 20 a minute are deaf for ten minutes to who sends a 21st. The last
- *            minute is looked at as it is, so that neither their way to count (fixed minutes,
- * sliding ones) nor a burst breaks the limit. Shared:    receivers that send to the same address
- * share one of these. Units:     ms of a clock that does not step. Threading: one owner.
+ *            minute is looked at as it is: neither their way to count (fixed or sliding minutes)
+ *            nor a burst breaks the limit.
+ * Shared:    receivers that send to the same address share one of these.
+ * Units:     ms of a clock that does not step.
+ * Threading: one owner.
  */
 #ifndef ALERT_RATE_H
 #define ALERT_RATE_H

@@ -77,7 +77,7 @@ static int put_mentions(const struct texts *who, struct buf *out)
 static int put_text(const struct dingtalk *c, const struct alert_message *m, struct span title,
                     int64_t now_ms, struct buf *out)
 {
-    struct layout l = {&markup_dingtalk, (enum layout_language)c->http.language, LAYOUT_BYTES, 0,
+    struct letter l = {&markup_dingtalk, (enum letter_language)c->http.language, LETTER_BYTES, 0,
                        now_ms};
     struct buf tail;
     buf_init(&tail, BODY_MAX);
@@ -93,7 +93,7 @@ static int put_text(const struct dingtalk *c, const struct alert_message *m, str
     size_t used = buf_len(out) + buf_len(&tail) + c->keyword.n;
     l.max = used < TEXT_BYTES ? TEXT_BYTES - used : 0;
     if (r == 0)
-        r = layout_text(&l, m, out);
+        r = letter_text(&l, m, out);
     if (r == 0 && span_find(buf_span(out), c->keyword) == buf_len(out))
         r = buf_printf(out, "\n\n%.*s", SPAN_ARG(c->keyword));
     if (r == 0)
@@ -144,11 +144,11 @@ static int put_signature(struct span secret, int64_t now_ms, struct buf *url)
     bool has_query = span_find_char(buf_span(url), '?') < buf_len(url);
     int r = buf_printf(&message, "%" PRId64 "\n%.*s", now_ms, SPAN_ARG(secret));
     if (r == 0)
-        r = text_sign(secret, buf_span(&message), &sign);
+        r = prose_sign(secret, buf_span(&message), &sign);
     if (r == 0)
         r = buf_printf(url, "%ctimestamp=%" PRId64 "&sign=", has_query ? '&' : '?', now_ms);
     if (r == 0)
-        r = text_percent(buf_span(&sign), url);
+        r = prose_percent(buf_span(&sign), url);
     buf_done(&sign);
     buf_done(&message);
     return r;
@@ -190,7 +190,7 @@ static int render(const void *config, const struct alert_message *m, int64_t now
     buf_init(&text, BODY_MAX);
     buf_init(&body, BODY_MAX);
     jsonw_init(&w, &body);
-    r = layout_title(m, (enum layout_language)c->http.language, TITLE_CHARS, &title);
+    r = letter_title(m, (enum letter_language)c->http.language, TITLE_CHARS, &title);
     if (r == 0)
         r = put_text(c, m, buf_span(&title), now_ms, &text);
     if (r == 0)

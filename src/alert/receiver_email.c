@@ -6,7 +6,7 @@
 #include <errno.h>
 
 #include "alert/http_config.h"
-#include "alert/layout.h"
+#include "alert/letter.h"
 #include "alert/mail.h"
 #include "alert/options.h"
 #include "alert/receiver_http.h"
@@ -28,7 +28,7 @@ struct email {
     struct mail_address *receivers;
 };
 
-#define LAYOUT_IS_FIXED                                                                            \
+#define TEXT_IS_FIXED                                                                              \
     .type = OPTION_REFUSED,                                                                        \
     .words = "the layout of messages is fixed; summary and description are annotations of a rule"
 #define IN(member) offsetof(struct email, member)
@@ -53,11 +53,11 @@ static const struct option keys[] = {
     {.key = "require_tls", .type = OPTION_BOOL, .offset = IN(needs_tls)},
     {.key = "force_implicit_tls", .type = OPTION_BOOL, .offset = IN(is_tls_from_start)},
     {.key = "tls_config", .type = OPTION_MAP, .map = tls_keys},
-    {.key = "language", .type = OPTION_WORD, .offset = IN(language), .words = LAYOUT_LANGUAGES},
+    {.key = "language", .type = OPTION_WORD, .offset = IN(language), .words = LETTER_LANGUAGES},
     {.key = "timeout", .type = OPTION_DURATION, .offset = IN(timeout_ms)},
-    {.key = "headers", LAYOUT_IS_FIXED},
-    {.key = "html", LAYOUT_IS_FIXED},
-    {.key = "text", LAYOUT_IS_FIXED},
+    {.key = "headers", TEXT_IS_FIXED},
+    {.key = "html", TEXT_IS_FIXED},
+    {.key = "text", TEXT_IS_FIXED},
     {0},
 };
 static const struct option global_keys[] = {
@@ -188,11 +188,11 @@ static void print_config(const void *config, struct yamlw *w)
 static int put_parts(const struct email *c, const struct alert_message *m, int64_t now_ms,
                      struct span title, struct buf *text, struct buf *html)
 {
-    struct layout l = {&markup_plain, (enum layout_language)c->language, LAYOUT_BYTES, TEXT_BYTES,
+    struct letter l = {&markup_plain, (enum letter_language)c->language, LETTER_BYTES, TEXT_BYTES,
                        now_ms};
     int r = buf_printf(text, "%.*s\n\n", SPAN_ARG(title));
     if (r == 0)
-        r = layout_text(&l, m, text);
+        r = letter_text(&l, m, text);
     if (r == 0)
         r = buf_printf(html,
                        "<!DOCTYPE html>\n<html><head><meta charset=\"utf-8\"></head>"
@@ -204,7 +204,7 @@ static int put_parts(const struct email *c, const struct alert_message *m, int64
         r = buf_append(html, SPAN("</h3>\n"));
     l.markup = &markup_html;
     if (r == 0)
-        r = layout_text(&l, m, html);
+        r = letter_text(&l, m, html);
     return r < 0 ? r : buf_append(html, SPAN("\n</body></html>\n"));
 }
 
@@ -215,7 +215,7 @@ static int write_mail(const struct email *c, const struct alert_message *m, int6
     buf_init(&title, BODY_MAX);
     buf_init(&text, BODY_MAX);
     buf_init(&html, BODY_MAX);
-    int r = layout_title(m, (enum layout_language)c->language, TITLE_CHARS, &title);
+    int r = letter_title(m, (enum letter_language)c->language, TITLE_CHARS, &title);
     if (r == 0)
         r = put_parts(c, m, now_ms, buf_span(&title), &text, &html);
     if (r == 0) {

@@ -97,7 +97,7 @@ static int write_signature(const struct feishu *c, int64_t now_ms, struct arena 
     snprintf(seconds, sizeof(seconds), "%" PRId64, now_ms / 1000);
     r = buf_printf(&key, "%s\n%.*s", seconds, SPAN_ARG(secret));
     if (r == 0)
-        r = text_sign(buf_span(&key), SPAN(""), &sign);
+        r = prose_sign(buf_span(&key), SPAN(""), &sign);
     jsonw_key(w, "timestamp");
     jsonw_cstr(w, seconds);
     jsonw_key(w, "sign");
@@ -178,8 +178,8 @@ static void write_button(struct jsonw *w, const char *words, struct span url)
 
 static void write_buttons(const struct feishu *c, const struct alert_message *m, struct jsonw *w)
 {
-    bool is_zh = c->http.language == LAYOUT_ZH;
-    struct span runbook = m->n > 0 ? layout_runbook(&m->alerts[0]) : SPAN("");
+    bool is_zh = c->http.language == LETTER_ZH;
+    struct span runbook = m->n > 0 ? letter_runbook(&m->alerts[0]) : SPAN("");
     if (runbook.n == 0 && !markup_is_link(m->external_url))
         return;
     jsonw_begin_object(w);
@@ -214,9 +214,9 @@ static int write_card(const struct feishu *c, const struct alert_message *m, str
 static int put_text(const struct feishu *c, const struct alert_message *m, struct span title,
                     int64_t now_ms, struct buf *out)
 {
-    struct layout l = {&markup_plain, (enum layout_language)c->http.language, LAYOUT_JSON_BYTES,
+    struct letter l = {&markup_plain, (enum letter_language)c->http.language, LETTER_JSON_BYTES,
                        TEXT_JSON_BYTES, now_ms};
-    int r = layout_text(&l, m, out);
+    int r = letter_text(&l, m, out);
     bool has_keyword = span_find(buf_span(out), c->keyword) < buf_len(out) ||
                        span_find(title, c->keyword) < title.n;
     if (r == 0 && c->keyword.n > 0 && !has_keyword)
@@ -240,7 +240,7 @@ static int render(const void *config, const struct alert_message *m, int64_t now
     jsonw_begin_object(&w);
     r = write_signature(c, now_ms, a, &w, reterr);
     if (r == 0) {
-        r = layout_title(m, (enum layout_language)c->http.language, TITLE_CHARS, &title);
+        r = letter_title(m, (enum letter_language)c->http.language, TITLE_CHARS, &title);
         if (r == 0)
             r = put_text(c, m, buf_span(&title), now_ms, &text);
         if (r == 0)

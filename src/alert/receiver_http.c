@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "alert/json.h"
+#include "alert/jsontree.h"
 
 int http_receiver_read(const struct options *o, const struct yaml_node *map,
                        const struct yaml_node *global, const struct option *table, size_t size,
@@ -50,7 +50,7 @@ static int with_token(const struct http_receiver *h, const char *prefix, struct 
     buf_init(&url, 1 << 20);
     r = buf_append(&url, span_cstr(prefix));
     if (r == 0)
-        r = text_percent(token, &url);
+        r = prose_percent(token, &url);
     if (r == 0 && !(*ret = arena_dup(a, buf_span(&url))).p)
         r = -ENOMEM;
     buf_done(&url);
@@ -93,8 +93,8 @@ struct span http_receiver_said(struct span body, char *dst, size_t cap)
     struct buf b;
     size_t n = 0;
     buf_init(&b, 4096);
-    if (text_clean(text_cut(body, SHOWN_CHARS), false, &b) == 0)
-        n = span_copy(text_cut_bytes(buf_span(&b), cap - 1), dst, cap);
+    if (prose_clean(prose_cut(body, SHOWN_CHARS), false, &b) == 0)
+        n = span_copy(prose_cut_bytes(buf_span(&b), cap - 1), dst, cap);
     buf_done(&b);
     return span_of(dst, n);
 }
@@ -191,13 +191,13 @@ enum verdict http_receiver_judge_code(const struct answer_codes *codes,
     enum verdict verdict = http_receiver_judge(r, ret_wait_ms, ret_why);
     if (verdict != VERDICT_DELIVERED)
         return verdict;
-    if (json_read(r->body, &root, NULL) < 0)
+    if (jsontree_read(r->body, &root, NULL) < 0)
         return garbage(r, ret_why);
     const json_t *code = json_object_get(root, codes->code_key);
     if (!json_is_integer(code))
         verdict = garbage(r, ret_why);
     else if (json_integer_value(code) != 0)
-        verdict = judge_code(codes, json_integer_value(code), json_text(root, codes->text_key),
+        verdict = judge_code(codes, json_integer_value(code), jsontree_text(root, codes->text_key),
                              ret_wait_ms, ret_why);
     json_decref(root);
     return verdict;

@@ -11,12 +11,12 @@
 #define ALERT_RECEIVER_HTTP_H
 
 #include "alert/http_config.h"
-#include "alert/layout.h"
+#include "alert/letter.h"
 
 struct http_receiver {
     struct secret url;
     struct secret token; /* what the URL ends with, where it is given alone */
-    int language;        /* enum layout_language */
+    int language;        /* enum letter_language */
     int64_t timeout_ms;
     struct http_config http;
 };
@@ -36,7 +36,7 @@ struct http_receiver {
 #define HTTP_RECEIVER_LANGUAGE                                                                     \
     {                                                                                              \
         .key = "language", .type = OPTION_WORD,                                                    \
-        .offset = offsetof(struct http_receiver, language), .words = LAYOUT_LANGUAGES              \
+        .offset = offsetof(struct http_receiver, language), .words = LETTER_LANGUAGES              \
     }
 
 /* All of read but checks of a kind's own: config has size bytes and begins with a struct

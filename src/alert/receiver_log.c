@@ -4,7 +4,7 @@
  */
 #include <errno.h>
 
-#include "alert/layout.h"
+#include "alert/letter.h"
 #include "alert/options.h"
 #include "alert/receiver_kinds.h"
 
@@ -37,7 +37,7 @@ static int put_lines(const struct alert_message *m, struct buf *out)
 {
     int r = 0;
     for (size_t i = 0; i < m->n && r == 0; i++) {
-        r = layout_line(&m->alerts[i], LINE_BYTES, out);
+        r = letter_line(&m->alerts[i], LINE_BYTES, out);
         if (r == 0)
             r = buf_append(out, SPAN("\n"));
     }

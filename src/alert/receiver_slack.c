@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "alert/json.h"
+#include "alert/jsontree.h"
 #include "alert/receiver_http.h"
 #include "alert/receiver_kinds.h"
 
@@ -24,7 +24,7 @@ struct slack {
     struct span channel, username, icon_emoji, icon_url;
 };
 
-#define LAYOUT_IS_FIXED                                                                            \
+#define TEXT_IS_FIXED                                                                              \
     .type = OPTION_REFUSED,                                                                        \
     .words = "the layout of messages is fixed; summary and description are annotations of a rule"
 #define IN(member) offsetof(struct slack, member)
@@ -37,15 +37,15 @@ static const struct option keys[] = {
     {.key = "username", .type = OPTION_TEXT, .offset = IN(username)},
     {.key = "icon_emoji", .type = OPTION_TEXT, .offset = IN(icon_emoji)},
     {.key = "icon_url", .type = OPTION_URL, .offset = IN(icon_url)},
-    {.key = "color", LAYOUT_IS_FIXED},
-    {.key = "title", LAYOUT_IS_FIXED},
-    {.key = "title_link", LAYOUT_IS_FIXED},
-    {.key = "pretext", LAYOUT_IS_FIXED},
-    {.key = "text", LAYOUT_IS_FIXED},
-    {.key = "fields", LAYOUT_IS_FIXED},
-    {.key = "footer", LAYOUT_IS_FIXED},
-    {.key = "fallback", LAYOUT_IS_FIXED},
-    {.key = "actions", LAYOUT_IS_FIXED},
+    {.key = "color", TEXT_IS_FIXED},
+    {.key = "title", TEXT_IS_FIXED},
+    {.key = "title_link", TEXT_IS_FIXED},
+    {.key = "pretext", TEXT_IS_FIXED},
+    {.key = "text", TEXT_IS_FIXED},
+    {.key = "fields", TEXT_IS_FIXED},
+    {.key = "footer", TEXT_IS_FIXED},
+    {.key = "fallback", TEXT_IS_FIXED},
+    {.key = "actions", TEXT_IS_FIXED},
     {0},
 };
 static const struct option global_keys[] = {
@@ -111,7 +111,7 @@ static void write_block(struct jsonw *w, const char *block, const char *type, st
  * no escape (&lt;) or link (<...>) is cut. */
 static size_t section_end(struct span text)
 {
-    struct span most = text_cut(text, SECTION_CHARS);
+    struct span most = prose_cut(text, SECTION_CHARS);
     if (most.n == text.n)
         return text.n;
     for (size_t i = most.n; i > 1; i--)
@@ -177,7 +177,7 @@ static int render(const void *config, const struct alert_message *m, int64_t now
     const struct slack *c = config;
     struct buf title, fallback, text, body;
     struct jsonw w;
-    struct layout l = {&markup_slack, (enum layout_language)c->http.language, LAYOUT_CHARS,
+    struct letter l = {&markup_slack, (enum letter_language)c->http.language, LETTER_CHARS,
                        TEXT_CHARS, now_ms};
     int r = http_receiver_begin(&c->http, "", a, ret, reterr);
     if (r < 0)
@@ -187,11 +187,11 @@ static int render(const void *config, const struct alert_message *m, int64_t now
     buf_init(&text, BODY_MAX);
     buf_init(&body, BODY_MAX);
     jsonw_init(&w, &body);
-    r = layout_title(m, l.language, TITLE_CHARS, &title);
+    r = letter_title(m, l.language, TITLE_CHARS, &title);
     if (r == 0)
         r = markup_text(&markup_slack, buf_span(&title), false, &fallback);
     if (r == 0)
-        r = layout_text(&l, m, &text);
+        r = letter_text(&l, m, &text);
     if (r == 0)
         write_body(c, m, buf_span(&title), buf_span(&fallback), buf_span(&text), &w);
     r = r < 0 ? err_set(reterr, r, "could not make the message: %s", err_str(r))
@@ -255,7 +255,7 @@ static enum verdict judge_json(const json_t *root, struct err *ret_why)
         ok = json_object_get(root, "success");
     if (json_is_true(ok))
         return VERDICT_DELIVERED;
-    return judge_text(json_text(root, "error"), ret_why);
+    return judge_text(jsontree_text(root, "error"), ret_why);
 }
 
 static enum verdict judge(const void *config, const struct receiver_reply *r, int64_t *ret_wait_ms,
@@ -272,7 +272,7 @@ static enum verdict judge(const void *config, const struct receiver_reply *r, in
     }
     if (verdict != VERDICT_DELIVERED || span_eq(body, SPAN("ok")))
         return verdict;
-    if (json_read(body, &root, NULL) < 0)
+    if (jsontree_read(body, &root, NULL) < 0)
         return judge_text(body, ret_why);
     verdict = judge_json(root, ret_why);
     json_decref(root);

@@ -64,7 +64,7 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms, bool is_set
     jsonw_key(w, key);
     if (!is_set)
         jsonw_cstr(w, "0001-01-01T00:00:00Z");
-    else if (text_rfc3339(ms, &b) == 0)
+    else if (prose_rfc3339(ms, &b) == 0)
         jsonw_str(w, buf_span(&b));
     else
         jsonw_null(w); /* no memory: the rest will not have any either */

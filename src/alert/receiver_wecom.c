@@ -83,7 +83,7 @@ static int put_title(const struct wecom *c, const struct alert_message *m, struc
     const struct markup *markup = c->type == WECOM_TEXT ? &markup_plain : &markup_wecom;
     struct buf title;
     buf_init(&title, BODY_MAX);
-    int r = layout_title(m, (enum layout_language)c->http.language, TITLE_CHARS, &title);
+    int r = letter_title(m, (enum letter_language)c->http.language, TITLE_CHARS, &title);
     if (r == 0 && c->type == WECOM_MARKDOWN)
         r = buf_printf(out, "**<font color=\"%s\">", colour);
     if (r == 0)
@@ -99,8 +99,8 @@ static int put_text(const struct wecom *c, const struct alert_message *m, int64_
 {
     bool is_text = c->type == WECOM_TEXT;
     size_t max = is_text ? TEXT_BYTES : MARKDOWN_BYTES;
-    struct layout l = {is_text ? &markup_plain : &markup_wecom,
-                       (enum layout_language)c->http.language, LAYOUT_BYTES, 0, now_ms};
+    struct letter l = {is_text ? &markup_plain : &markup_wecom,
+                       (enum letter_language)c->http.language, LETTER_BYTES, 0, now_ms};
     struct buf tail;
     buf_init(&tail, BODY_MAX);
     int r = is_text ? 0 : put_mentions(&c->mentioned, &tail);
@@ -109,7 +109,7 @@ static int put_text(const struct wecom *c, const struct alert_message *m, int64_
     size_t used = buf_len(out) + buf_len(&tail);
     l.max = used < max ? max - used : 0;
     if (r == 0)
-        r = layout_text(&l, m, out);
+        r = letter_text(&l, m, out);
     if (r == 0)
         r = buf_append(out, buf_span(&tail));
     buf_done(&tail);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "alert/json.h"
+#include "alert/jsontree.h"
 #include "alert/silence_impl.h"
 #include "base/err_list.h"
 #include "base/timestamp.h"
@@ -23,7 +23,7 @@ static int mistake(struct err *reterr, const char *hint, const char *text)
 
 static int read_text(struct arena *a, const json_t *root, const char *key, struct span *ret)
 {
-    struct span copy = arena_dup(a, json_text(root, key));
+    struct span copy = arena_dup(a, jsontree_text(root, key));
     if (!copy.p)
         return -ENOMEM;
     *ret = copy;
@@ -34,7 +34,7 @@ static int read_time(const json_t *root, const char *key, int64_t missing_ms, in
                      struct err *reterr)
 {
     char shown[ERR_LIST_SHOWN_MAX];
-    struct span s = json_text(root, key);
+    struct span s = jsontree_text(root, key);
     wall_t t;
     if (s.n == 0 && missing_ms >= 0 && !json_object_get(root, key)) {
         *ret_ms = missing_ms;
@@ -65,7 +65,7 @@ static int read_matcher(struct arena *a, const json_t *v, struct alert_matchers 
                         struct err *reterr)
 {
     bool is_regex = false, is_equal = true;
-    struct span name = json_text(v, "name");
+    struct span name = jsontree_text(v, "name");
     if (!json_is_object(v) || !json_is_string(json_object_get(v, "value")) ||
         read_flag(v, "isRegex", &is_regex) != 0 || read_flag(v, "isEqual", &is_equal) != 0)
         return mistake(reterr, "each is {\"name\", \"value\", \"isRegex\", \"isEqual\"}",
@@ -75,7 +75,7 @@ static int read_matcher(struct arena *a, const json_t *v, struct alert_matchers 
     enum matcher_op op = is_regex   ? is_equal ? MATCH_RE : MATCH_NRE
                          : is_equal ? MATCH_EQ
                                     : MATCH_NE;
-    return alert_matchers_add(a, m, op, name, json_text(v, "value"), reterr);
+    return alert_matchers_add(a, m, op, name, jsontree_text(v, "value"), reterr);
 }
 
 static int read_matchers(struct arena *a, const json_t *root, struct alert_matchers *m,
@@ -101,7 +101,7 @@ static int read_matchers(struct arena *a, const json_t *root, struct alert_match
 static int read_members(const json_t *root, int64_t now_ms, struct arena *a,
                         struct alert_matchers *m, struct silence *to, struct err *reterr)
 {
-    struct span id = json_text(root, "id");
+    struct span id = jsontree_text(root, "id");
     int r = id.n < sizeof(to->id)
                 ? 0
                 : mistake(reterr, "ids are as 8-4-4-4-12 hex digits", "\"id\" is too long");
@@ -129,7 +129,7 @@ int silence_read(struct span json, int64_t now_ms, struct arena *a, struct alert
                  struct silence *to, struct err *reterr)
 {
     json_t *root = NULL;
-    int r = json_read(json, &root, reterr);
+    int r = jsontree_read(json, &root, reterr);
     if (r < 0)
         return r;
     r = json_is_object(root) ? read_members(root, now_ms, a, m, to, reterr)

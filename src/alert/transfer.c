@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "alert/text.h"
+#include "alert/prose.h"
 #include "base/mem.h"
 #include "base/num.h"
 
@@ -117,8 +117,9 @@ static const char *text(struct transfer *t, struct span s)
 
 static void set_text(struct transfer *t, CURLoption option, struct span s)
 {
-    if (s.n > 0)
-        SET(t, option, text(t, s));
+    const char *value = s.n > 0 ? text(t, s) : NULL; /* first: it may set t->setup */
+    if (value)
+        SET(t, option, value);
 }
 
 static void add_line(struct transfer *t, struct curl_slist **list, const char *line)
@@ -194,7 +195,7 @@ static void set_mail(struct transfer *t)
     buf_done(&url);
     SET(t, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
     SET(t, CURLOPT_USE_SSL, (long)(r->needs_tls ? CURLUSESSL_ALL : CURLUSESSL_NONE));
-    SET(t, CURLOPT_MAIL_FROM, text(t, r->from));
+    set_text(t, CURLOPT_MAIL_FROM, r->from);
     for (size_t i = 0; i < r->n_to; i++)
         add_line(t, &t->to, text(t, r->to[i]));
     SET(t, CURLOPT_MAIL_RCPT, t->to);
@@ -288,7 +289,7 @@ static struct span words_of(struct transfer *t, CURLcode code)
     struct buf b;
     size_t n = 0;
     buf_init(&b, sizeof(t->words));
-    if (text_clean(span_cstr(words), false, &b) == 0)
+    if (prose_clean(span_cstr(words), false, &b) == 0)
         n = span_copy(span_trim(buf_span(&b)), t->words, sizeof(t->words));
     buf_done(&b);
     return span_of(t->words, n);

@@ -4,11 +4,12 @@
  *
  * HTTP:      libcurl's multi interface, on the thread that turns it. Redirects are not followed, an
  *            answer is read up to TRANSPORT_ANSWER_MAX bytes, a connection is used once.
- * SMTP:      a thread each for as long as the mail takes: libcurl waits for the answer to QUIT
- * where it stands, which would hold up everybody. Bounds:    the timeout of a request is that of
- * all of it: names, connecting, TLS, answer. A name server that hangs is left behind
- * (CURLOPT_QUICK_EXIT). Memory:    of libcurl from base/mem.h (that of OpenSSL and the resolver
- * not). Threading: everything from one thread, but transport_wake.
+ * SMTP:      a thread each for as long as the mail takes: libcurl waits for the answer to QUIT in
+ *            whatever call ends a connection, which would hold up everybody.
+ * Bounds:    a request's timeout is that of all of it: names, connecting, TLS, answer. A name
+ *            server that hangs is left behind (CURLOPT_QUICK_EXIT).
+ * Memory:    of libcurl from base/mem.h (that of OpenSSL and the resolver not).
+ * Threading: everything from one thread, but transport_wake.
  */
 #ifndef ALERT_TRANSPORT_H
 #define ALERT_TRANSPORT_H

@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "alert/json.h"
+#include "alert/jsontree.h"
 #include "alert/receiver_kinds.h"
 
 #define SAMPLE_NOW_MS INT64_C(1764477000123) /* 2025-11-30T04:30:00.123Z */

@@ -310,6 +310,14 @@ static void test_lists(void **state)
                       SPAN("[a 1 x:a,][b 1 x:b,][a 2 y(silenced):a, z(inhibited):a,][a 3"));
     dispatch_counts(p.d, &n_alerts, &n_groups);
     assert_int_equal(n_alerts, 5);
+    struct arena a;
+    arena_init(&a, NULL);
+    assert_true(dispatch_has(p.d, dispatch_fingerprint(kind_labels(&a, "alertname=v g=2"))));
+    assert_false(dispatch_has(p.d, dispatch_fingerprint(kind_labels(&a, "alertname=v g=3"))));
+    until(&p, 60000); /* its end is no news to anybody */
+    assert_false(dispatch_has(p.d, dispatch_fingerprint(kind_labels(&a, "alertname=v g=2"))));
+    assert_true(dispatch_has(p.d, dispatch_fingerprint(kind_labels(&a, "alertname=x g=1"))));
+    arena_done(&a);
     assert_int_equal(n_groups, 4);
     buf_done(&out);
     end(&p, f);
@@ -328,6 +336,7 @@ static void test_message(void **state)
     (void)state;
     begin(&p, text, &f);
     arena_init(&a, NULL);
+    assert_int_equal(dispatch_set_url(p.d, SPAN("http://other")), 0);
     assert_int_equal(play_put(&p, kind_labels(&a, "alertname=x g=1 n=1 job=j"), false), 0);
     assert_int_equal(play_put(&p, kind_labels(&a, "alertname=x g=1 n=2"), false), 0);
     assert_int_equal(play_put(&p, kind_labels(&a, "alertname=x g=1 n=0"), false), 0);
@@ -338,7 +347,7 @@ static void test_message(void **state)
     assert_span_equal("job first", labels_get(m->alerts[0].labels, SPAN("n")), SPAN("1"));
     assert_span_equal("by labels", labels_get(m->alerts[1].labels, SPAN("n")), SPAN("0"));
     assert_span_equal("key", m->group_key, SPAN("{}:{g=\"1\"}"));
-    assert_span_equal("url", m->external_url, SPAN("http://ours"));
+    assert_span_equal("url", m->external_url, SPAN("http://other"));
     assert_int_equal(m->group_labels.n, 1);
     assert_int_equal(m->common_labels.n, 2);
     assert_int_equal(m->common_annotations.n, 1);

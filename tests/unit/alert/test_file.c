@@ -106,6 +106,12 @@ static const struct {
     const char *message, *hint;
 } mistakes[] = {
     {"", 0, 0, "the file is empty", "route"},
+    {"[a, b]: c\n", 1, 1, "a key has to be a text", NULL},
+    {"route: {receiver: a, labels: {[x]: y}}\n" END, 1, 31, "a key has to be a text", NULL},
+    {"route: {receiver: a, routes: [{match: {[x]: y}}]}\n" END, 1, 40, "a key has to be a text",
+     NULL},
+    {"route: {receiver: a}\nreceivers: [{name: a, [x]: y}]\n", 2, 23, "a key has to be a text",
+     NULL},
     {"[]", 1, 1, "the file must be a mapping", NULL},
     {END, 1, 1, "there is no route", "route:"},
     {"route: {}\n" END, 1, 8, "the first route needs a receiver", NULL},
@@ -297,7 +303,7 @@ static int attempt_mistake(void *ctx)
     struct alert_file *f = NULL;
     (void)ctx;
     err_list_init(&errs);
-    int r = alert_file_read(span_cstr(mistakes[21].text), "f", &f, &errs);
+    int r = alert_file_read(span_cstr(mistakes[25].text), "f", &f, &errs);
     return r == -EINVAL ? 0 : r;
 }
 

@@ -5,7 +5,7 @@
 #include "sample.h"
 
 #include "alert/mail.h"
-#include "alert/text.h"
+#include "alert/prose.h"
 #include "memfail.h"
 
 static const struct mail_address people[] = {

@@ -380,10 +380,10 @@ static void long_messages_are_cut_at_whole_characters(void **state)
         for (size_t k = 0; k < ARRAY_LEN(messages); k++) {
             sample_render(&s, l->kind, l->yaml, &messages[k]);
             assert_row(l->name, s.request.body.n < 20000);
-            assert_int_equal(json_read(s.request.body, &root, &s.err), 0);
+            assert_int_equal(jsontree_read(s.request.body, &root, &s.err), 0);
             struct span text = sample_text(root, l->path);
             assert_row(l->name, text.n <= l->max_bytes && text.n > 500);
-            assert_row(l->name, text_chars(text) <= l->max_chars);
+            assert_row(l->name, prose_chars(text) <= l->max_chars);
             assert_row(l->name, is_utf8(text));
             if (k == 1 && l->kind != &receiver_slack) {
                 assert_row(l->name, has(text, "HighTTFT") && has(text, " more"));
@@ -405,7 +405,7 @@ static void nothing_in_labels_does_harm(void **state)
         sample_setup(&s);
         struct alert_message m = sample_evil(&s.arena);
         sample_render(&s, l->kind, l->yaml, &m);
-        assert_int_equal(json_read(s.request.body, &root, &s.err), 0);
+        assert_int_equal(jsontree_read(s.request.body, &root, &s.err), 0);
         struct span text = sample_text(root, l->path);
         assert_row(l->name, !has(text, "\r") && !has(text, "\xe2\x80\xae"));
         assert_row(l->name, has(text, "\xef\xbf\xbd"));
@@ -429,7 +429,7 @@ static void too_many_alerts_are_counted(void **state)
     struct alert_message m = sample_many(&s.arena, 10, 4, sample_alert.annotations);
     m.n_truncated = 5;
     sample_render(&s, &receiver_webhook, "receiver: {url: 'http://a', max_alerts: 3}", &m);
-    assert_int_equal(json_read(s.request.body, &root, &s.err), 0);
+    assert_int_equal(jsontree_read(s.request.body, &root, &s.err), 0);
     assert_int_equal(json_array_size(sample_member(root, "alerts")), 3);
     assert_int_equal(json_integer_value(sample_member(root, "truncatedAlerts")), 12);
     json_decref(root);

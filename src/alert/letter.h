@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alert/layout.h - how a group of alerts reads: the same for every kind of receiver.
+ * alert/letter.h - how a group of alerts reads: the same for every kind of receiver.
  *
- *   [FIRING:2] HighTTFT (P1, llama)          layout_title
+ *   [FIRING:2] HighTTFT (P1, llama)          letter_title
  *
  *   HighTTFT                                  per alert: its name where there are several,
  *   p99 TTFT is 4.1 s                         summary, description,
@@ -17,42 +17,42 @@
  *            put into markup; alerts that have no room are counted.
  * Threading: pure.
  */
-#ifndef ALERT_LAYOUT_H
-#define ALERT_LAYOUT_H
+#ifndef ALERT_LETTER_H
+#define ALERT_LETTER_H
 
 #include "alert/markup.h"
 #include "alert/receiver.h"
 
-enum layout_language { LAYOUT_EN, LAYOUT_ZH };
-#define LAYOUT_LANGUAGES "en zh" /* in the order of the enum, for options.h */
+enum letter_language { LETTER_EN, LETTER_ZH };
+#define LETTER_LANGUAGES "en zh" /* in the order of the enum, for options.h */
 
-enum layout_unit {
-    LAYOUT_BYTES,
-    LAYOUT_CHARS,
-    LAYOUT_JSON_BYTES, /* bytes of the text within JSON */
+enum letter_unit {
+    LETTER_BYTES,
+    LETTER_CHARS,
+    LETTER_JSON_BYTES, /* bytes of the text within JSON */
 };
 
-struct layout {
+struct letter {
     const struct markup *markup;
-    enum layout_language language;
-    enum layout_unit unit;
+    enum letter_language language;
+    enum letter_unit unit;
     size_t max;
     int64_t now_ms;
 };
 
 /* One line of plain text, at most max characters. */
-int layout_title(const struct alert_message *m, enum layout_language language, size_t max_chars,
+int letter_title(const struct alert_message *m, enum letter_language language, size_t max_chars,
                  struct buf *out) WARN_UNUSED;
 
 /* Everything below the title. */
-int layout_text(const struct layout *l, const struct alert_message *m, struct buf *out) WARN_UNUSED;
+int letter_text(const struct letter *l, const struct alert_message *m, struct buf *out) WARN_UNUSED;
 
 /* One alert on one line of plain text, for logs: at most max bytes. */
-int layout_line(const struct alert_view *alert, size_t max_bytes, struct buf *out) WARN_UNUSED;
+int letter_line(const struct alert_view *alert, size_t max_bytes, struct buf *out) WARN_UNUSED;
 
-size_t layout_size(enum layout_unit unit, struct span text);
+size_t letter_size(enum letter_unit unit, struct span text);
 
 /* The URL of an alert's runbook; empty where it has none that can be a link. */
-struct span layout_runbook(const struct alert_view *alert);
+struct span letter_runbook(const struct alert_view *alert);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alert/layout.c - the text of a message.
+ * alert/letter.c - the text of a message.
  *
  * A block (one alert) is made whole and taken only when it fits, so that nothing is ever cut within
  * markup. What shrinks is the part of each text that a block shows: the less room for each alert,
  * the less of it, and the first block that does not fit is tried again with less and less.
  */
-#include "alert/layout.h"
+#include "alert/letter.h"
 
 #include <errno.h>
 #include <math.h>
@@ -27,9 +27,9 @@ struct words {
 };
 
 static const struct words words_of[] = {
-    [LAYOUT_EN] = {"FIRING", "RESOLVED", "several alerts", "Value", "Since", "resolved", "Labels",
+    [LETTER_EN] = {"FIRING", "RESOLVED", "several alerts", "Value", "Since", "resolved", "Labels",
                    "Requests", "Runbook", "Source", "All alerts", "... and ", " more"},
-    [LAYOUT_ZH] = {"告警", "已恢复", "多个告警", "当前值", "开始时间", "恢复于", "标签", "相关请求",
+    [LETTER_ZH] = {"告警", "已恢复", "多个告警", "当前值", "开始时间", "恢复于", "标签", "相关请求",
                    "处理手册", "来源", "查看全部", "... 还有 ", " 条"},
 };
 
@@ -40,12 +40,12 @@ static const char *const title_labels[] = {"tier", "severity", "model", "upstrea
 static const char *const placed_annotations[] = {"summary", "description",       "runbook_url",
                                                  "runbook", "exemplar_requests", "message"};
 
-size_t layout_size(enum layout_unit unit, struct span text)
+size_t letter_size(enum letter_unit unit, struct span text)
 {
     size_t n = text.n;
-    if (unit == LAYOUT_CHARS)
-        return text_chars(text);
-    for (size_t i = 0; i < text.n && unit == LAYOUT_JSON_BYTES; i++) {
+    if (unit == LETTER_CHARS)
+        return prose_chars(text);
+    for (size_t i = 0; i < text.n && unit == LETTER_JSON_BYTES; i++) {
         unsigned char c = (unsigned char)text.p[i];
         n += c == '"' || c == '\\' || c == '\n' ? 1 : c < ' ' ? 5 : 0;
     }
@@ -70,11 +70,11 @@ static int title_name(const struct alert_message *m, const struct words *w, stru
     size_t start = buf_len(out);
     int r = 0;
     if (name.n > 0)
-        return text_clean(text_cut(name, NAME_CHARS), false, out);
+        return prose_clean(prose_cut(name, NAME_CHARS), false, out);
     for (size_t i = 0; i < m->group_labels.n && r == 0; i++) {
         r = append_sep(out, start, " ");
         if (r == 0)
-            r = text_clean(text_cut(m->group_labels.at[i].value, NAME_CHARS), false, out);
+            r = prose_clean(prose_cut(m->group_labels.at[i].value, NAME_CHARS), false, out);
     }
     return r == 0 && buf_len(out) == start ? buf_append(out, span_cstr(w->several)) : r;
 }
@@ -89,12 +89,12 @@ static int title_details(const struct alert_message *m, struct buf *out)
             continue;
         r = buf_append(out, buf_len(out) > start ? SPAN(", ") : SPAN(" ("));
         if (r == 0)
-            r = text_clean(text_cut(v, NAME_CHARS), false, out);
+            r = prose_clean(prose_cut(v, NAME_CHARS), false, out);
     }
     return r == 0 && buf_len(out) > start ? buf_append(out, SPAN(")")) : r;
 }
 
-int layout_title(const struct alert_message *m, enum layout_language language, size_t max_chars,
+int letter_title(const struct alert_message *m, enum letter_language language, size_t max_chars,
                  struct buf *out)
 {
     const struct words *w = &words_of[language];
@@ -107,7 +107,7 @@ int layout_title(const struct alert_message *m, enum layout_language language, s
     if (r == 0)
         r = title_details(m, &title);
     if (r == 0)
-        r = buf_append(out, text_cut(buf_span(&title), max_chars));
+        r = buf_append(out, prose_cut(buf_span(&title), max_chars));
     buf_done(&title);
     return r;
 }
@@ -115,7 +115,7 @@ int layout_title(const struct alert_message *m, enum layout_language language, s
 /* --- a block --- */
 
 struct block {
-    const struct layout *l;
+    const struct letter *l;
     const struct words *w;
     const struct alert_message *m;
     size_t field_chars;
@@ -131,7 +131,7 @@ static int begin_line(struct block *b)
 /* A text, cut where it is too long. */
 static int put_cut(struct block *b, struct span text, size_t max_chars, bool keeps_lines)
 {
-    struct span shown = text_cut(text, max_chars);
+    struct span shown = prose_cut(text, max_chars);
     int r = markup_text(b->l->markup, shown, keeps_lines, &b->out);
     return r == 0 && shown.n < text.n ? buf_append(&b->out, SPAN("…")) : r;
 }
@@ -192,16 +192,16 @@ static int put_since(struct block *b, const struct alert_view *a)
     if (r == 0)
         r = put_words(b, b->w->since);
     if (r == 0)
-        r = text_local_time(a->starts_ms, &b->out);
+        r = prose_local_time(a->starts_ms, &b->out);
     if (r == 0 && a->is_resolved) {
         r = buf_printf(&b->out, ", %s ", b->w->resolved_at);
         if (r == 0)
-            r = text_local_time(a->ends_ms, &b->out);
+            r = prose_local_time(a->ends_ms, &b->out);
     }
     if (r == 0)
         r = buf_append(&b->out, SPAN(" ("));
     if (r == 0)
-        r = text_duration(end - a->starts_ms, &b->out);
+        r = prose_duration(end - a->starts_ms, &b->out);
     return r < 0 ? r : buf_append(&b->out, SPAN(")"));
 }
 
@@ -236,7 +236,7 @@ static int put_labels(struct block *b, struct labels l, bool is_of_all)
             return buf_append(&b->out, SPAN("…"));
         if (r == 0)
             r = put_pair(b, &l.at[i], b->field_chars / OTHERS_PART);
-        size_t n = text_chars(l.at[i].name) + text_chars(l.at[i].value);
+        size_t n = prose_chars(l.at[i].name) + prose_chars(l.at[i].value);
         n_left -= n < n_left ? n : n_left;
     }
     return r;
@@ -277,7 +277,7 @@ static int put_link(struct block *b, const char *words, struct span url)
     return r < 0 ? r : b->l->markup->link(b->l->markup, span_cstr(words), url, &b->out);
 }
 
-struct span layout_runbook(const struct alert_view *alert)
+struct span letter_runbook(const struct alert_view *alert)
 {
     struct span url = annotation(alert, "runbook_url");
     if (url.n == 0)
@@ -306,13 +306,13 @@ static int put_alert(struct block *b, const struct alert_view *a)
     if (r == 0)
         r = put_others(b, a);
     if (r == 0)
-        r = put_link(b, b->w->runbook, layout_runbook(a));
+        r = put_link(b, b->w->runbook, letter_runbook(a));
     return r < 0 ? r : put_link(b, b->w->source, a->generator_url);
 }
 
 /* --- all of them --- */
 
-static const char *gap(const struct layout *l)
+static const char *gap(const struct letter *l)
 {
     return l->markup == &markup_html ? "<br>\n<br>\n" : "\n\n";
 }
@@ -324,7 +324,7 @@ static int put_foot(struct block *b)
     return r < 0 ? r : put_link(b, b->w->open, b->m->external_url);
 }
 
-static int put_more(const struct layout *l, size_t n, struct buf *out)
+static int put_more(const struct letter *l, size_t n, struct buf *out)
 {
     const struct words *w = &words_of[l->language];
     int r = buf_len(out) > 0 ? buf_append(out, span_cstr(gap(l))) : 0;
@@ -332,11 +332,11 @@ static int put_more(const struct layout *l, size_t n, struct buf *out)
 }
 
 /* Room that n more need, foot and gaps included. */
-static size_t reserve_of(const struct layout *l, struct span foot)
+static size_t reserve_of(const struct letter *l, struct span foot)
 {
     enum { MORE_SIZE = 48 }; /* both languages with 20 digits, in bytes */
-    size_t gaps = 2 * layout_size(l->unit, span_cstr(gap(l)));
-    return MORE_SIZE + gaps + layout_size(l->unit, foot);
+    size_t gaps = 2 * letter_size(l->unit, span_cstr(gap(l)));
+    return MORE_SIZE + gaps + letter_size(l->unit, foot);
 }
 
 /* Appends the block of an alert where it fits into room, -EMSGSIZE where it does not. */
@@ -348,9 +348,9 @@ static int add_alert(struct block *b, const struct alert_view *a, size_t room, s
     if (r < 0)
         return r;
     const char *before = buf_len(out) > 0 ? gap(b->l) : "";
-    size_t size = layout_size(b->l->unit, buf_span(&b->out)) +
-                  layout_size(b->l->unit, span_cstr(before)) +
-                  layout_size(b->l->unit, buf_span(out));
+    size_t size = letter_size(b->l->unit, buf_span(&b->out)) +
+                  letter_size(b->l->unit, span_cstr(before)) +
+                  letter_size(b->l->unit, buf_span(out));
     if (size > room)
         return -EMSGSIZE;
     r = buf_append(out, span_cstr(before));
@@ -374,7 +374,7 @@ static int add_alerts(struct block *b, size_t room, struct buf *out, size_t *ret
     return r == -EMSGSIZE ? 0 : r;
 }
 
-static size_t field_chars(const struct layout *l, const struct alert_message *m, size_t room)
+static size_t field_chars(const struct letter *l, const struct alert_message *m, size_t room)
 {
     size_t each = room / (m->n > 0 ? m->n : 1) / 2;
     each = each > FIELD_CHARS_MAX ? FIELD_CHARS_MAX : each;
@@ -383,7 +383,7 @@ static size_t field_chars(const struct layout *l, const struct alert_message *m,
     return each < least ? least : each;
 }
 
-int layout_text(const struct layout *l, const struct alert_message *m, struct buf *out)
+int letter_text(const struct letter *l, const struct alert_message *m, struct buf *out)
 {
     struct block foot = {.l = l, .w = &words_of[l->language], .m = m};
     struct block b = foot;
@@ -394,7 +394,7 @@ int layout_text(const struct layout *l, const struct alert_message *m, struct bu
     buf_init(&b.out, SCRATCH_MAX);
     buf_init(&text, SCRATCH_MAX);
     int r = put_foot(&foot);
-    if (r == 0 && layout_size(l->unit, buf_span(&foot.out)) > l->max / 2)
+    if (r == 0 && letter_size(l->unit, buf_span(&foot.out)) > l->max / 2)
         buf_clear(&foot.out);
     size_t reserve = reserve_of(l, buf_span(&foot.out));
     size_t room = l->max > reserve ? l->max - reserve : 0;
@@ -423,7 +423,7 @@ static int line_field(struct buf *out, const char *words, struct span text)
         return 0;
     int r = buf_printf(out, " %s=\"", words);
     if (r == 0)
-        r = text_clean(text_cut(text, 200), false, out);
+        r = prose_clean(prose_cut(text, 200), false, out);
     return r < 0 ? r : buf_append(out, SPAN("\""));
 }
 
@@ -434,7 +434,7 @@ static int line_parts(const struct alert_view *a, struct buf *out)
     int n = snprintf(value, sizeof(value), "%.6g", a->value);
     int r = buf_printf(out, "alert %s: ", a->is_resolved ? "resolved" : "firing");
     if (r == 0)
-        r = text_clean(text_cut(name, NAME_CHARS), false, out);
+        r = prose_clean(prose_cut(name, NAME_CHARS), false, out);
     if (r == 0 && !a->is_resolved)
         r = line_field(out, "value", span_of(value, (size_t)n));
     if (r == 0)
@@ -446,24 +446,24 @@ static int line_parts(const struct alert_view *a, struct buf *out)
             continue;
         r = buf_append(out, SPAN(" "));
         if (r == 0)
-            r = text_clean(text_cut(a->labels.at[i].name, NAME_CHARS), false, out);
+            r = prose_clean(prose_cut(a->labels.at[i].name, NAME_CHARS), false, out);
         if (r == 0)
             r = buf_append(out, SPAN("=\""));
         if (r == 0)
-            r = text_clean(text_cut(a->labels.at[i].value, NAME_CHARS), false, out);
+            r = prose_clean(prose_cut(a->labels.at[i].value, NAME_CHARS), false, out);
         if (r == 0)
             r = buf_append(out, SPAN("\""));
     }
     return r;
 }
 
-int layout_line(const struct alert_view *alert, size_t max_bytes, struct buf *out)
+int letter_line(const struct alert_view *alert, size_t max_bytes, struct buf *out)
 {
     struct buf line;
     buf_init(&line, SCRATCH_MAX);
     int r = line_parts(alert, &line);
     if (r == 0)
-        r = buf_append(out, text_cut_bytes(buf_span(&line), max_bytes));
+        r = buf_append(out, prose_cut_bytes(buf_span(&line), max_bytes));
     buf_done(&line);
     return r;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alert/json.h"
+#include "alert/jsontree.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@ static void set_allocators(void)
     json_set_alloc_funcs(take, mem_free);
 }
 
-int json_read(struct span text, json_t **ret, struct err *reterr)
+int jsontree_read(struct span text, json_t **ret, struct err *reterr)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     json_error_t e;
@@ -40,7 +40,7 @@ int json_read(struct span text, json_t **ret, struct err *reterr)
     return err_set(reterr, -EINVAL, "line %d, column %d: %s", e.line, e.column, e.text);
 }
 
-struct span json_text(const json_t *object, const char *key)
+struct span jsontree_text(const json_t *object, const char *key)
 {
     const json_t *v = json_object_get(object, key);
     if (!json_is_string(v))

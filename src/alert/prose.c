@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alert/text.h"
+#include "alert/prose.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -10,7 +10,7 @@
 
 /* --- codings --- */
 
-int text_base64(struct span s, struct buf *out)
+int prose_base64(struct span s, struct buf *out)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     char *p;
@@ -39,7 +39,7 @@ static bool is_unreserved(char c)
            c == '.' || c == '_' || c == '~';
 }
 
-int text_percent(struct span s, struct buf *out)
+int prose_percent(struct span s, struct buf *out)
 {
     int r = 0;
     for (size_t i = 0; i < s.n && r == 0; i++) {
@@ -51,19 +51,19 @@ int text_percent(struct span s, struct buf *out)
     return r;
 }
 
-int text_sign(struct span key, struct span message, struct buf *out)
+int prose_sign(struct span key, struct span message, struct buf *out)
 {
     unsigned char mac[EVP_MAX_MD_SIZE];
     unsigned n = 0;
     if (key.n > INT32_MAX || !HMAC(EVP_sha256(), key.p ? key.p : "", (int)key.n,
                                    (const unsigned char *)message.p, message.n, mac, &n))
         return -ENOMEM;
-    return text_base64(span_of(mac, n), out);
+    return prose_base64(span_of(mac, n), out);
 }
 
 /* --- characters --- */
 
-size_t text_chars(struct span s)
+size_t prose_chars(struct span s)
 {
     bool is_valid;
     size_t n = 0;
@@ -72,7 +72,7 @@ size_t text_chars(struct span s)
     return n;
 }
 
-struct span text_cut(struct span s, size_t max_chars)
+struct span prose_cut(struct span s, size_t max_chars)
 {
     bool is_valid;
     struct span rest = s;
@@ -81,7 +81,7 @@ struct span text_cut(struct span s, size_t max_chars)
     return span_of(s.p, s.n - rest.n);
 }
 
-struct span text_cut_bytes(struct span s, size_t max_bytes)
+struct span prose_cut_bytes(struct span s, size_t max_bytes)
 {
     bool is_valid;
     struct span rest = s;
@@ -122,7 +122,7 @@ static bool is_control(struct span c)
            (c.n == 2 && first == 0xc2 && (unsigned char)c.p[1] < 0xa0);
 }
 
-int text_clean(struct span s, bool keeps_lines, struct buf *out)
+int prose_clean(struct span s, bool keeps_lines, struct buf *out)
 {
     int r = 0, n_newlines = 0;
     while (s.n > 0 && r == 0) {
@@ -144,7 +144,7 @@ int text_clean(struct span s, bool keeps_lines, struct buf *out)
 
 /* --- times --- */
 
-int text_rfc3339(int64_t ms, struct buf *out)
+int prose_rfc3339(int64_t ms, struct buf *out)
 {
     time_t s = (time_t)(ms / 1000 - (ms % 1000 < 0));
     int fraction = (int)(ms - (int64_t)s * 1000);
@@ -155,19 +155,19 @@ int text_rfc3339(int64_t ms, struct buf *out)
                       t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec, fraction);
 }
 
-int text_local_time(int64_t ms, struct buf *out)
+int prose_local_time(int64_t ms, struct buf *out)
 {
     time_t s = (time_t)(ms / 1000);
     struct tm t;
     if (!localtime_r(&s, &t))
-        return text_rfc3339(ms, out);
+        return prose_rfc3339(ms, out);
     long offset = t.tm_gmtoff / 60, size = offset < 0 ? -offset : offset;
     return buf_printf(out, "%04d-%02d-%02d %02d:%02d:%02d %c%02ld:%02ld", t.tm_year + 1900,
                       t.tm_mon + 1, t.tm_mday, t.tm_hour, t.tm_min, t.tm_sec,
                       offset < 0 ? '-' : '+', size / 60, size % 60);
 }
 
-int text_duration(int64_t ms, struct buf *out)
+int prose_duration(int64_t ms, struct buf *out)
 {
     long long s = ms > 0 ? ms / 1000 : 0;
     if (s < 60)
