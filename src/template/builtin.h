@@ -26,6 +26,7 @@ struct builtin {
     const char *takes;
     int (*call)(struct builtin_call *c, const struct tvalue *args, size_t n, struct tvalue *ret);
     size_t n_steps; /* what a call costs */
+    size_t weight;  /* bytes that it reads cost so many times what they cost others; 0: once */
     /* Arguments are evaluated up to the one whose truth this is, which is the result; no call. */
     const bool *stop;
 };

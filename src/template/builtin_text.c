@@ -7,6 +7,7 @@
 #include "series/pattern.h"
 #include "template/builtin.h"
 #include "template/casing.h"
+#include "template/verb.h"
 
 static int call_upper(struct builtin_call *c, const struct tvalue *args, size_t n,
                       struct tvalue *ret)
@@ -122,20 +123,25 @@ static struct span js_of(char c)
     }
 }
 
+static int put_js(struct span *s, struct buf *out)
+{
+    struct span escaped = js_of(s->p[0]), all = *s;
+    bool is_valid;
+    uint32_t c = verb_take(s, &is_valid);
+    if (escaped.p)
+        return buf_append(out, escaped);
+    if (c < ' ' || (c >= 0x80 && !verb_is_shown(c)))
+        return buf_printf(out, "\\u%04X", (unsigned)c);
+    return is_valid ? buf_append(out, span_of(all.p, all.n - s->n))
+                    : buf_append(out, SPAN("\xef\xbf\xbd"));
+}
+
 static int call_js(struct builtin_call *c, const struct tvalue *args, size_t n, struct tvalue *ret)
 {
     struct span s = {NULL, 0};
     int r = builtin_join(c, args, n, &s);
-    for (size_t i = 0; i < s.n && r == 0; i++) {
-        struct span escaped = js_of(s.p[i]);
-        unsigned char byte = (unsigned char)s.p[i];
-        if (escaped.p)
-            r = buf_append(&c->scratch, escaped);
-        else if (byte < ' ')
-            r = buf_printf(&c->scratch, "\\u%04X", (unsigned)byte);
-        else
-            r = buf_append(&c->scratch, span_of(&s.p[i], 1));
-    }
+    while (s.n > 0 && r == 0)
+        r = put_js(&s, &c->scratch);
     return builtin_text(c, r, ret);
 }
 
@@ -143,8 +149,8 @@ const struct builtin builtin_text_rows[] = {
     {.name = "toUpper", .takes = "s", .call = call_upper},
     {.name = "toLower", .takes = "s", .call = call_lower},
     {.name = "title", .takes = "s", .call = call_title},
-    {.name = "match", .takes = "ss", .call = call_match},
-    {.name = "reReplaceAll", .takes = "sss", .call = call_replace},
+    {.name = "match", .takes = "ss", .call = call_match, .n_steps = 100, .weight = 16},
+    {.name = "reReplaceAll", .takes = "sss", .call = call_replace, .n_steps = 100, .weight = 16},
     {.name = "safeHtml", .takes = "s", .call = call_safe_html},
     {.name = "html", .takes = "a*", .call = call_html},
     {.name = "js", .takes = "a*", .call = call_js},

@@ -24,7 +24,7 @@ struct arguments {
 static int eval_arguments(struct expand *x, const struct tcommand *c, const struct tvalue *dot,
                           const struct tvalue *last, struct arguments *ret)
 {
-    size_t n = c->n - 1, n_bytes = 0;
+    size_t n = c->n - 1;
     struct tvalue *at = arena_array(&x->arena, n + 1, sizeof(*at));
     if (!at)
         return -ENOMEM;
@@ -35,16 +35,18 @@ static int eval_arguments(struct expand *x, const struct tcommand *c, const stru
     }
     if (last)
         at[n++] = *last;
-    for (size_t i = 0; i < n; i++)
-        n_bytes += at[i].kind == TVALUE_STRING ? at[i].s.n : 0;
     *ret = (struct arguments){at, n};
-    return expand_step(x, n_bytes / BYTES_PER_STEP, c->at[0].at);
+    return 0;
 }
 
 static int call_function(struct expand *x, const struct toperand *o, const struct arguments *args,
                          struct tvalue *ret)
 {
-    int r = expand_step(x, o->function->n_steps, o->at);
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < args->n; i++)
+        n_bytes += args->at[i].kind == TVALUE_STRING ? args->at[i].s.n : 0;
+    n_bytes *= o->function->weight > 0 ? o->function->weight : 1;
+    int r = expand_step(x, o->function->n_steps + n_bytes / BYTES_PER_STEP, o->at);
     if (r != 0)
         return r;
     r = builtin_run(o->function, &x->call, args->at, args->n, ret);

@@ -160,7 +160,7 @@ static const char *name_of(struct span s, char dst[16])
     if (c < ' ' || c == 0x7f || !is_valid)
         (void)snprintf(dst, 16, "0x%02x", c);
     else
-        (void)snprintf(dst, 16, "'%.*s'", (int)n, s.p);
+        (void)snprintf(dst, 16, "'%.*s'", n > 4 ? 4 : (int)n, s.p);
     return dst;
 }
 

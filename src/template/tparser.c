@@ -26,8 +26,6 @@ int tparser_fail(struct tparser *p, size_t at, const char *fmt, ...)
 int tparser_unexpected(struct tparser *p, const char *where)
 {
     struct span text = p->word.text;
-    if (p->word.kind == TWORD_END)
-        return tparser_fail(p, p->word.at, "unexpected end of the text in %s", where);
     return tparser_fail(p, p->word.at, "unexpected \"%.*s\" in %s",
                         (int)(text.n > 40 ? 40 : text.n), text.p, where);
 }

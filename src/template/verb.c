@@ -9,7 +9,7 @@
 #include "base/utf8.h"
 #include "template/datetime.h"
 
-static const struct verb plain = {.rune = 'v', .width = -1, .precision = -1};
+static const struct verb default_verb = {.rune = 'v', .width = -1, .precision = -1};
 
 uint32_t verb_take(struct span *s, bool *ret_is_valid)
 {
@@ -93,8 +93,25 @@ static struct span cut(struct span s, int max)
     return span_of(s.p, s.n - left.n);
 }
 
-/* Between quotes, in ASCII only. */
-static int quote_ascii(struct span s, struct buf *out)
+bool verb_is_shown(uint32_t c)
+{
+    static const struct {
+        uint32_t first, last;
+    } hidden[] = {
+        {0, 0x1f},        {0x7f, 0xa0},       {0xad, 0xad},          {0x600, 0x605},
+        {0x61c, 0x61c},   {0x6dd, 0x6dd},     {0x70f, 0x70f},        {0x1680, 0x1680},
+        {0x180e, 0x180e}, {0x2000, 0x200f},   {0x2028, 0x202f},      {0x205f, 0x206f},
+        {0x3000, 0x3000}, {0xd800, 0xf8ff},   {0xfeff, 0xfeff},      {0xfff0, 0xfffb},
+        {0xfffe, 0xffff}, {0xe0000, 0xe00ff}, {0xe01f0, UINT32_MAX},
+    };
+    for (size_t i = 0; i < ARRAY_LEN(hidden); i++)
+        if (c >= hidden[i].first && c <= hidden[i].last)
+            return false;
+    return true;
+}
+
+/* Between quotes; in ASCII only, or with what is shown as it is. */
+static int quote(struct span s, bool is_ascii, struct buf *out)
 {
     struct buf text;
     bool is_valid;
@@ -103,7 +120,9 @@ static int quote_ascii(struct span s, struct buf *out)
     struct span left = buf_span(&text);
     while (left.n > 0 && r == 0) {
         uint32_t c = verb_take(&left, &is_valid);
-        r = c < 0x80 ? buf_append(out, span_of(&(char){(char)c}, 1))
+        bool is_plain = c < 0x80 || (!is_ascii && verb_is_shown(c));
+        char plain[4];
+        r = is_plain ? buf_append(out, span_of(plain, utf8_put(c, plain)))
                      : buf_printf(out, c < 0x10000 ? "\\u%04x" : "\\U%08x", (unsigned)c);
     }
     buf_done(&text);
@@ -118,9 +137,7 @@ static int quoted(const struct verb *verb, struct span s, struct buf *out)
         is_raw =
             s.p[i] != '`' && s.p[i] != 0x7f && ((unsigned char)s.p[i] >= ' ' || s.p[i] == '\t');
     buf_init(&text, TEMPLATE_OUTPUT_MAX);
-    int r = is_raw           ? buf_printf(&text, "`%.*s`", SPAN_ARG(s))
-            : verb->has_plus ? quote_ascii(s, &text)
-                             : labels_quote(s, &text);
+    int r = is_raw ? buf_printf(&text, "`%.*s`", SPAN_ARG(s)) : quote(s, verb->has_plus, &text);
     if (r == 0)
         r = verb_pad(verb, buf_span(&text), out);
     buf_done(&text);
@@ -286,7 +303,7 @@ int verb_value(const struct verb *verb, const struct tvalue *v, struct buf *out)
 
 int verb_print(const struct tvalue *v, struct buf *out)
 {
-    return verb_value(&plain, v, out);
+    return verb_value(&default_verb, v, out);
 }
 
 int verb_print_all(const struct tvalue *args, size_t n, bool is_line, struct buf *out)

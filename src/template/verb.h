@@ -42,6 +42,9 @@ int verb_refuse(const struct verb *verb, const struct tvalue *v, struct buf *out
 
 /* s with blanks (or zeros) up to the width in characters. */
 int verb_pad(const struct verb *verb, struct span s, struct buf *out) WARN_UNUSED;
+/* Whether Go shows a character as it is: no control, no blank but ' ', nothing without a shape. Of
+ * characters that are no character yet, it does not know. */
+bool verb_is_shown(uint32_t c);
 /* n times c. */
 int verb_repeat(char c, size_t n, struct buf *out) WARN_UNUSED;
 /* Takes a character off *s; a byte that is no UTF-8 is U+FFFD. */

@@ -105,11 +105,6 @@ static int as_character(const struct verb *verb, int64_t i, struct buf *out)
     return verb_pad(verb, span_of(rune, utf8_put(rune_of(i), rune)), out);
 }
 
-static bool is_control(uint32_t c)
-{
-    return c < ' ' || (c >= 0x7f && c < 0xa0);
-}
-
 static int as_quoted(const struct verb *verb, int64_t i, struct buf *out)
 {
     static const char letters[] = "abtnvfr";
@@ -121,7 +116,7 @@ static int as_quoted(const struct verb *verb, int64_t i, struct buf *out)
         (void)snprintf(text, sizeof(text), "'\\x%02x'", (unsigned)c);
     else if (c == '\'' || c == '\\')
         (void)snprintf(text, sizeof(text), "'\\%c'", (char)c);
-    else if (c >= 0x80 && (verb->has_plus || is_control(c)))
+    else if (c >= 0x80 && (verb->has_plus || !verb_is_shown(c)))
         (void)snprintf(text, sizeof(text), c < 0x10000 ? "'\\u%04x'" : "'\\U%08x'", (unsigned)c);
     else
         (void)snprintf(text, sizeof(text), "'%.*s'", (int)utf8_put(c, rune), rune);
@@ -136,7 +131,7 @@ static int as_code_point(const struct verb *verb, int64_t i, struct buf *out)
     struct buf text;
     struct span s = digits_of((uint64_t)i, 16, true, digits);
     size_t n_least = verb->precision > 4 ? (size_t)verb->precision : 4;
-    bool is_shown = verb->has_sharp && rune_of(i) == (uint64_t)i && !is_control((uint32_t)i);
+    bool is_shown = verb->has_sharp && rune_of(i) == (uint64_t)i && verb_is_shown((uint32_t)i);
     padded.has_zero = false;
     buf_init(&text, TEMPLATE_OUTPUT_MAX);
     int r = buf_append(&text, SPAN("U+"));

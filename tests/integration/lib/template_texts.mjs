@@ -58,6 +58,10 @@ export const OF_LABELS = [
   '{{ reReplaceAll "(?i)A|b" "[$0]" "abAB" }}', '{{ reReplaceAll "b" "" "abc" }}', '{{ reReplaceAll "(" "" "abc" }}',
   '{{ match "a+" "baab" }} {{ match "^a" "ba" }} {{ match "a.b" "a\\nb" }} {{ match "" "" }}', '{{ match "(" "" }}',
   '{{ graphLink "up{job=\\"a b\\"}" }} {{ tableLink "sum(x) + 1" }}', '{{ safeHtml "<b>" }}',
+  '{{ html "a\\x00" }}', '{{ js "\\u00a0\\u0085\\u200b\\u2028\\ufeffä日\\U0001f600\\x7f\\x00" }}',
+  '{{ printf "%q %+q" "\\u00a0\\u0085\\u200b\\u2028\\ufeffä日\\U0001f600\\u00ad\\u3000\\ue000\\xff" "ä\\xffé" }}',
+  "{{ printf \"%q %q %q %q %#U %#U\" '\\u00a0' '日' '\\u200b' '\\u0085' '\\u00a0' '日' }}",
+  '{{ define "x" }}{{ .Foo }}{{ end }}{{ template "x" . }}', '{{ printf "%.3G %.5g" 123456.0 $value }}',
   '{{ urlquery "a b" 1 2 "ü&/~-._" }}', '{{ html 1 "<" 2.5 true }}',
   // Builtins.
   '{{ and 1 0 2 }} {{ and 1 "" }}. {{ or 0 "" "x" }} {{ or 0 "" }}. {{ not 0 }} {{ not "x" }}',
@@ -164,5 +168,47 @@ export function randomTexts(n, seed) {
   const replace = () => `{{ reReplaceAll "${some(PATTERNS, 3)}" "<$0${one(['', '$1', '${2}', '$x', '$$'])}>" "${some([...'abä ab\n'.replace('\n', '')], 9)}" }}`;
   const host = () => `{{ "${some([...'a.:[]1:.'], 9)}" | ${one(['stripPort', 'stripDomain'])} }}`;
   const duration = () => `{{ parseDuration "${some(['1', '5', '07', 'y', 'w', 'd', 'h', 'm', 's', 'ms'], 5)}" }}`;
-  return Array.from({ length: n }, () => one([format, format, format, human, layout, replace, host, duration])());
+  /** Statements in a scope: the variables that are known; in how many ranges. */
+  function value(scope, depth = 0) {
+    const leaf = () => one(['1', '0', '"a"', '""', '2.5', 'true', 'false', '$value', '.', '`x y`', '$labels.job', '$labels.no', ...scope]);
+    if (depth > 2 || random() < 0.4) return leaf();
+    const inner = () => value(scope, depth + 1);
+    return one([() => `(and ${inner()} ${inner()})`, () => `(or ${inner()} ${inner()} ${inner()})`, () => `(not ${inner()})`,
+      () => `(print ${inner()} ${inner()})`, () => `(${inner()} | printf "%v%q" ${inner()})`, () => `(len (print ${inner()}))`,
+      () => `(args ${inner()} ${inner()})`, () => `(args ${inner()} 1).arg0`, () => `(eq (print ${inner()}) "1" "a")`,
+      () => `(index (args ${inner()} ${inner()}) "arg1")`])();
+  }
+  const brace = (text) => `${random() < 0.2 ? ' {{- ' : '{{ '}${text}${random() < 0.2 ? ' -}} \n' : ' }}'}`;
+  function branch(word, scope, nRanges, depth) {
+    const name = `$v${below(4)}`;
+    const isSetting = random() < 0.3;
+    const isRange = word === 'range';
+    const from = isRange ? `args ${value(scope)} ${value(scope)} 3` : value(scope);
+    const names = isRange && random() < 0.5 ? ['$k', name] : [name];
+    const inside = isSetting ? [...scope, ...names] : scope;
+    const body = program(inside, nRanges + (isRange ? 1 : 0), depth + 1);
+    const more = word === 'if' && random() < 0.5
+      ? `${brace(`else if ${value(inside)}`)}${program(inside, nRanges, depth + 1)}` : '';
+    const last = random() < 0.5 ? `${brace('else')}${program(inside, nRanges, depth + 1)}` : '';
+    return `${brace(`${word} ${isSetting ? `${names.join(', ')} := ` : ''}${from}`)}${body}${more}${last}${brace('end')}`;
+  }
+  function program(known, nRanges = 0, depth = 0) {
+    const scope = [...known];
+    let text = '';
+    for (let i = below(depth > 2 ? 2 : 4) + 1; i > 0; i--) {
+      const choice = random();
+      if (choice < 0.3) text += brace(value(scope).replace(/^\((.*)\)$/, (all, inner) => (/\)[^(]*\(/.test(inner) ? all : inner)));
+      else if (choice < 0.45) {
+        const name = `$v${below(4)}`;
+        text += brace(`${name} := ${value(scope)}`);
+        scope.push(name);
+      } else if (choice < 0.55 && scope.length > 0) text += brace(`${one(scope)} = ${value(scope)}`);
+      else if (choice < 0.6 && nRanges > 0) text += brace(one(['break', 'continue']));
+      else if (choice < 0.9 && depth < 4) text += branch(one(['if', 'with', 'range']), scope, nRanges, depth);
+      else text += one([' ', 'x', '\n', ' y ']);
+    }
+    return text;
+  }
+  const whole = () => program([]);
+  return Array.from({ length: n }, () => one([format, format, format, human, layout, replace, host, duration, whole, whole, whole, whole])());
 }

@@ -167,6 +167,8 @@ static void test_texts(void **state)
          "&lt;a b=&#34;c&#34;&gt;&amp;&#39; 1&lt;2.5 true &lt;no value&gt;"},
         {"{{ js \"<a b='c'>&\\\\\\\"\\n\" }}",
          "\\u003Ca b\\u003D\\'c\\'\\u003E\\u0026\\\\\\\"\\u000A"},
+        {"{{ html \"a\\x00\" }}", "a\xef\xbf\xbd"},
+        {"{{ js \"\\u00a0\\u200b\\xff\" }}", "\\u00A0\\u200B\xef\xbf\xbd"},
         {"{{ toUpper 1 }}", "1:4: wrong type for value; expected string; got int"},
         {"{{ toUpper nil }}", "1:4: invalid value; expected string"},
     };
