@@ -198,6 +198,11 @@ int pattern_matches(struct pattern *p, struct span s)
     return r == -E2BIG ? match_without_backtracking(p, s) : r;
 }
 
+int pattern_n_slow(const struct pattern *p)
+{
+    return p->n_slow;
+}
+
 static bool is_word(char c)
 {
     return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -297,9 +302,9 @@ static int replace_all(struct pattern *p, struct span s, struct span replacement
 {
     const size_t *ends = pcre2_get_ovector_pointer(p->found);
     size_t at = 0, done = 0;
-    int r = 0;
+    int r = 0, n;
 
-    for (int n = 0; at <= s.n && r == 0; n++) {
+    for (n = 0; at <= s.n && r == 0; n++) {
         if (n == FOUND_FEW)
             pcre2_set_match_limit(p->limits, STEPS_MANY_MAX);
         int found = match_result(pcre2_match(p->code, (PCRE2_SPTR)s.p, s.n, at,
@@ -316,7 +321,9 @@ static int replace_all(struct pattern *p, struct span s, struct span replacement
         done = to;
         at = search_from(s, at, to);
     }
-    return r == 0 && done < s.n ? buf_append(out, span_from(s, done)) : r;
+    if (r == 0 && done < s.n)
+        r = buf_append(out, span_from(s, done));
+    return r == 0 ? n : r;
 }
 
 int pattern_replace_all(struct pattern *p, struct span s, struct span replacement, struct buf *out)
@@ -328,7 +335,7 @@ int pattern_replace_all(struct pattern *p, struct span s, struct span replacemen
         s = SPAN("");
     r = replace_all(p, s, replacement, out);
     pcre2_set_match_limit(p->limits, STEPS_MAX);
-    if (r != 0)
+    if (r < 0)
         buf_truncate(out, len);
     return r;
 }

@@ -31,6 +31,9 @@ struct pattern *pattern_free(struct pattern *p);
  * work. */
 int pattern_matches(struct pattern *p, struct span s) WARN_UNUSED;
 
+/* How many texts so far needed the matcher that does not backtrack: each is a lot of work. */
+int pattern_n_slow(const struct pattern *p);
+
 /*
  * Whether s matches; then *out gets replacement with $1, ${1}, ${name}, $$ replaced. -EINVAL: no
  * match (nothing appended). out may be NULL.

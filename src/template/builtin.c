@@ -88,6 +88,7 @@ int builtin_run(const struct builtin *f, struct builtin_call *c, struct tvalue *
             letter++;
     }
     buf_clear(&c->scratch);
+    c->n_steps = 0;
     int r = f->call(c, args, n, ret);
     if (r == -EMSGSIZE || r == -E2BIG) {
         const char *why = r == -E2BIG ? "too much work" : "the text is too long";

@@ -18,6 +18,7 @@ struct builtin_call {
     const struct template_env *env;
     struct arena *arena;
     struct buf scratch; /* for making texts; empty at the beginning of a call */
+    size_t n_steps;     /* what a call cost besides what its row says */
     struct err err;     /* why it failed */
 };
 

@@ -9,6 +9,14 @@
 #include "template/casing.h"
 #include "template/verb.h"
 
+/* What patterns may make of a template's time: some seconds at worst. */
+enum {
+    PATTERN_STEPS = 100, /* to make one and to look for it once */
+    PATTERN_WEIGHT = 16, /* of the text */
+    FOUND_STEPS = 10,    /* for each match that is replaced */
+    SLOW_STEPS = 10000,  /* for a text that needs the matcher that does not backtrack */
+};
+
 static int call_upper(struct builtin_call *c, const struct tvalue *args, size_t n,
                       struct tvalue *ret)
 {
@@ -40,6 +48,7 @@ static int call_match(struct builtin_call *c, const struct tvalue *args, size_t 
     if (r != 0)
         return r;
     r = pattern_matches(p, args[1].s);
+    c->n_steps = SLOW_STEPS * (size_t)pattern_n_slow(p);
     pattern_free(p);
     if (r < 0)
         return r;
@@ -57,7 +66,8 @@ static int call_replace(struct builtin_call *c, const struct tvalue *args, size_
         return r;
     r = pattern_replace_all(p, args[2].s, args[1].s, &c->scratch);
     pattern_free(p);
-    return builtin_text(c, r, ret);
+    c->n_steps = r > 0 ? FOUND_STEPS * (size_t)r : 0;
+    return builtin_text(c, r < 0 ? r : 0, ret);
 }
 
 /* In Prometheus' text templates, HTML is never escaped: there is nothing to keep from it. */
@@ -149,8 +159,16 @@ const struct builtin builtin_text_rows[] = {
     {.name = "toUpper", .takes = "s", .call = call_upper},
     {.name = "toLower", .takes = "s", .call = call_lower},
     {.name = "title", .takes = "s", .call = call_title},
-    {.name = "match", .takes = "ss", .call = call_match, .n_steps = 100, .weight = 16},
-    {.name = "reReplaceAll", .takes = "sss", .call = call_replace, .n_steps = 100, .weight = 16},
+    {.name = "match",
+     .takes = "ss",
+     .call = call_match,
+     .n_steps = PATTERN_STEPS,
+     .weight = PATTERN_WEIGHT},
+    {.name = "reReplaceAll",
+     .takes = "sss",
+     .call = call_replace,
+     .n_steps = PATTERN_STEPS,
+     .weight = PATTERN_WEIGHT},
     {.name = "safeHtml", .takes = "s", .call = call_safe_html},
     {.name = "html", .takes = "a*", .call = call_html},
     {.name = "js", .takes = "a*", .call = call_js},

@@ -50,7 +50,9 @@ static int call_function(struct expand *x, const struct toperand *o, const struc
     if (r != 0)
         return r;
     r = builtin_run(o->function, &x->call, args->at, args->n, ret);
-    if (r == 0 || r == -ENOMEM)
+    if (r == 0)
+        return expand_step(x, x->call.n_steps, o->at);
+    if (r == -ENOMEM)
         return r;
     return expand_fail(x, r, o->at, "%s", x->call.err.text);
 }

@@ -319,7 +319,7 @@ static void check_replaced(const char *pattern, struct span s, const char *repla
     struct buf out;
     buf_init(&out, 1000);
     assert_int_equal(pattern_new_search(span_cstr(pattern), &p, NULL), 0);
-    assert_int_equal(pattern_replace_all(p, s, span_cstr(replacement), &out), 0);
+    assert_true(pattern_replace_all(p, s, span_cstr(replacement), &out) >= 0);
     assert_span_equal(pattern, buf_span(&out), span_cstr(want));
     buf_done(&out);
     pattern_free(p);
@@ -367,11 +367,15 @@ static void test_search_limits(void **state)
     assert_int_equal(pattern_new_search(SPAN("a"), &p, NULL), 0);
     assert_int_equal(pattern_replace_all(p, span_of(text, sizeof(text)), SPAN("b"), &out), -E2BIG);
     assert_span_equal("out", buf_span(&out), SPAN("kept"));
-    assert_int_equal(pattern_replace_all(p, span_of(text, sizeof(text) - 1), SPAN("b"), &out), 0);
+    assert_int_equal(pattern_replace_all(p, span_of(text, sizeof(text) - 1), SPAN("b"), &out),
+                     PATTERN_FOUND_MAX);
     pattern_free(p);
     buf_clear(&out);
     assert_int_equal(pattern_new_search(SPAN("(a|aa)+$"), &p, NULL), 0);
     text[sizeof(text) - 1] = 'b';
+    assert_int_equal(pattern_n_slow(p), 0);
+    assert_int_equal(pattern_matches(p, span_of(text + sizeof(text) - 200, 200)), 0);
+    assert_int_equal(pattern_n_slow(p), 1);
     assert_int_equal(pattern_replace_all(p, span_of(text, sizeof(text)), SPAN("b"), &out), -E2BIG);
     pattern_free(p);
     buf_done(&out);
@@ -395,13 +399,13 @@ static int attempt_search(void *ctx)
     }
     buf_init(&out, 1000);
     r = pattern_replace_all(p, SPAN("xaby"), SPAN("<$1>"), &out);
-    if (r == 0)
+    if (r == 2)
         assert_span_equal("out", buf_span(&out), SPAN("x<a><>y"));
     else
         assert_int_equal(buf_len(&out), 0);
     buf_done(&out);
     pattern_free(p);
-    return r;
+    return r == 2 ? 0 : r;
 }
 
 static void test_search_without_memory(void **state)

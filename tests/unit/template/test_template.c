@@ -355,6 +355,11 @@ static void test_limits(void **state)
                 "1:58: the template needs more than 100000 steps");
     check_limit("{{ $x := printf `%60000s` `x` }}{{ range 100 }}{{ $y := match `a` $x }}{{ end }}",
                 "1:57: the template needs more than 100000 steps");
+    check_limit("{{ $x := printf `%*sb` 500 `` | reReplaceAll ` ` `a` }}"
+                "{{ range 30 }}{{ $y := match `(a|aa)+$` $x }}{{ end }}",
+                "1:79: the template needs more than 100000 steps");
+    check_limit("{{ range 30 }}{{ $x := reReplaceAll `a?` `` (printf `%500s` ``) }}{{ end }}",
+                "1:24: the template needs more than 100000 steps");
     check_limit("{{ define `x` }}{{ template `x` }}{{ end }}{{ template `x` }}",
                 "1:20: nested more than 100 deep");
     check_limit("{{ reReplaceAll `.` `x` (printf `%20000s` `x`) }}",
