@@ -291,11 +291,11 @@ static int describe_range(const struct fhist_range *b, struct buf *out)
 {
     int r = buf_append(out, b->is_lower_inclusive ? SPAN(", [") : SPAN(", ("));
 
-    r = r == 0 ? number_print(b->lower, out) : r;
+    r = r == 0 ? number_print_g(b->lower, out) : r;
     r = r == 0 ? buf_append(out, SPAN(",")) : r;
-    r = r == 0 ? number_print(b->upper, out) : r;
+    r = r == 0 ? number_print_g(b->upper, out) : r;
     r = r == 0 ? buf_append(out, b->is_upper_inclusive ? SPAN("]:") : SPAN("):")) : r;
-    return r == 0 ? number_print(b->count, out) : r;
+    return r == 0 ? number_print_g(b->count, out) : r;
 }
 
 int fhist_describe(const struct fhist *h, struct buf *out)
@@ -304,9 +304,9 @@ int fhist_describe(const struct fhist *h, struct buf *out)
     struct fhist_range b;
     int r = buf_append(out, SPAN("{count:"));
 
-    r = r == 0 ? number_print(h->count, out) : r;
+    r = r == 0 ? number_print_g(h->count, out) : r;
     r = r == 0 ? buf_append(out, SPAN(", sum:")) : r;
-    r = r == 0 ? number_print(h->sum, out) : r;
+    r = r == 0 ? number_print_g(h->sum, out) : r;
     fhist_walk_begin(&w, h);
     while (r == 0 && fhist_walk_next(&w, &b))
         if (b.count != 0)

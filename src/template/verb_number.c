@@ -5,19 +5,14 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#include "base/num.h"
 #include "base/utf8.h"
+#include "series/number.h"
 #include "template/verb.h"
 
 enum {
-    SHORTEST_BYTES = 32,
     HEX_BYTES = 128,
     HEX_DIGITS_MAX = 100, /* behind the point */
-    DIGITS_ENOUGH = 16,   /* behind the first one: every double reads back */
-    EXPONENT_MIN = -4,    /* numbers without one, when the digits are as few as can be */
-    EXPONENT_END = 6,
 };
 
 /* A number in parts: sign and base, zeros that a precision asks for, digits. */
@@ -189,28 +184,16 @@ static int put_fixed(uint32_t rune, int precision, double v, char *dst, size_t c
     }
 }
 
-/* Of a number as %e writes it. */
-static int exponent_of(const char *text)
-{
-    const char *e = strpbrk(text, "eE");
-    int64_t v = 0;
-    if (e && num_parse_i64(span_cstr(e[1] == '+' ? e + 2 : e + 1), &v) != 0)
-        return 0;
-    return (int)v;
-}
-
-/* v as e or, where its exponent is small, without one, in as few digits as tell it from others. */
+/* In as few digits as tell it from others. */
 static int put_shortest(const struct verb *verb, double v, struct buf *out)
 {
-    char text[SHORTEST_BYTES];
-    int precision = -1;
-    do
-        (void)snprintf(text, sizeof(text), verb->rune == 'G' ? "%.*E" : "%.*e", ++precision, v);
-    while (strtod(text, NULL) != v && precision < DIGITS_ENOUGH);
-    int exponent = exponent_of(text);
-    if (exponent >= EXPONENT_MIN && exponent < EXPONENT_END)
-        return buf_printf(out, "%.*f", precision > exponent ? precision - exponent : 0, v);
-    return buf_append(out, span_cstr(text));
+    size_t from = buf_len(out);
+    int r = number_print_g(v, out);
+    if (r != 0 || verb->rune != 'G')
+        return r;
+    for (char *p = buf_end(out) - (buf_len(out) - from); p < buf_end(out); p++)
+        *p = *p == 'e' ? 'E' : *p;
+    return 0;
 }
 
 /* 0x1.8p+01: as %a, but always with a 1 in front, and two digits or more behind the p. */
