@@ -5,7 +5,6 @@
 #include "rules/doc.h"
 
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/num.h"
 #include "base/suggest.h"
@@ -57,8 +56,10 @@ static void known_keys(struct err *e, const char *of, const char *const *names, 
     size_t len = 0;
 
     all[0] = '\0';
-    for (size_t i = 0; i < n && len < sizeof(all); i++)
-        len += (size_t)snprintf(all + len, sizeof(all) - len, "%s%s", i > 0 ? ", " : "", names[i]);
+    for (size_t i = 0; i < n; i++) {
+        len += span_copy(span_cstr(i > 0 ? ", " : ""), all + len, sizeof(all) - len);
+        len += span_copy(span_cstr(names[i]), all + len, sizeof(all) - len);
+    }
     err_hint(e, "%s has %s", of, all);
 }
 

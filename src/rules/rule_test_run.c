@@ -6,7 +6,6 @@
  * input, at once, so that nothing is on its way.
  */
 #include <errno.h>
-#include <stdio.h>
 
 #include "base/limits.h"
 #include "base/suggest.h"
@@ -86,18 +85,18 @@ static bool has_alert(const struct rule_test *file, struct span name, struct sug
 static void remark_unknown(struct rule_test_run *run, const struct rule_test_alerts *wanted)
 {
     char shown[ERR_LIST_SHOWN_MAX];
-    char text[300];
     struct suggest s;
-    int n;
 
     suggest_init(&s, wanted->name);
     if (!run->report->on_remark || has_alert(run->file, wanted->name, &s))
         return;
-    n = snprintf(text, sizeof(text), "no rule has the alert \"%s\"%s%.*s%s",
-                 err_list_shown(wanted->name, shown), s.best.n > 0 ? "; did you mean \"" : "",
-                 SPAN_ARG(s.best), s.best.n > 0 ? "\"?" : "");
+    buf_clear(&run->got);
+    (void)!buf_printf(&run->got, "no rule has the alert \"%s\"",
+                      err_list_shown(wanted->name, shown));
+    if (s.best.n > 0)
+        (void)!buf_printf(&run->got, "; did you mean \"%.*s\"?", SPAN_ARG(s.best));
     run->report->on_remark(run->report->ctx, wanted->at.line, wanted->at.column,
-                           span_of(text, (size_t)n));
+                           buf_span(&run->got));
 }
 
 static int check_alerts(struct rule_test_running *t, const struct rule_test_alerts *wanted)

@@ -34,6 +34,9 @@ struct yaml_node *yaml_node_new(enum yaml_node_kind kind, struct span text);
 /* One node more, that deep; -EBADMSG: over a limit, which is listed. */
 int yaml_count_node(struct yaml_reader *rd, int line, int column, int depth) WARN_UNUSED;
 
+/* syntax.c: lists why libyaml gave up. -EBADMSG, -ENOMEM. */
+int yaml_syntax_error(struct yaml_reader *rd) WARN_UNUSED;
+
 /*
  * alias.c. All return 0, -ENOMEM, or -EBADMSG when reading has to end.
  * The value that begins here has an anchor: *ret_i is for yaml_anchor_set, when it is complete.
