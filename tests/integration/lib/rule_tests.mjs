@@ -116,6 +116,7 @@ export const ruleTests = [
   ['two blanks', true, expr('x', '1m', value(2, 'x'), series('1  2'))],
   ['a series twice', true, expr('x', '0', value(2, 'x'), series('1').concat(series('2')))],
   ['another interval', true, expr('x', '1m', value(2, 'x'), series('0 1 2')).replace('interval: 1m', 'interval: 30s')],
+  ['no interval', false, expr('x', '1m', value(2, 'x'), series('1 2')).replace('interval: 1m', 'name: a'), 'Prometheus 3 takes evaluation_interval'],
   ['values that are none', false, expr('x', '1m', '[]', series('1 a'))],
   ['a series that is none', false, expr('x', '1m', '[]', series('1').replace('series: x', "series: 'x{'"))],
 
