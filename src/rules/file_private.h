@@ -33,6 +33,12 @@ int file_read_rule(struct file_reading *f, const struct yaml_node *node,
  */
 int file_read_texts(struct file_reading *f, const struct doc_key *k, const char *what,
                     bool with_templates, const struct rule_text **ret, size_t *ret_n) WARN_UNUSED;
+/*
+ * A name of a series, a label, an annotation: classic ones, and those that people have since
+ * Prometheus 3: "http.server.duration", "a/b-c", other alphabets. What else UTF-8 allows there is a
+ * slip: an expression in the wrong place, a quote.
+ */
+bool file_is_name(struct span name);
 /* The labels of a group. */
 int file_read_labels(struct file_reading *f, const struct doc_key *k,
                      struct labels *ret) WARN_UNUSED;

@@ -60,11 +60,14 @@ static void check_record_name(struct doc *d, const struct doc_key *k)
     if (k->value->kind != YAML_NODE_SCALAR)
         return;
     struct span name = yaml_span(k->value);
-    if (span_find_char(name, '{') == name.n && span_find_char(name, '}') == name.n)
+    if (file_is_name(name))
         return;
     e = doc_error(d, k->value);
-    (void)err_set(e, -EINVAL, "the name of a recorded series cannot have braces: \"%s\"",
-                  err_list_shown(name, shown));
+    (void)err_set(e, -EINVAL, "no name of a series: \"%s\"", err_list_shown(name, shown));
+    if (span_find_char(name, '{') == name.n && span_find_char(name, '(') == name.n) {
+        err_hint(e, "names are of letters, digits, _ and :");
+        return;
+    }
     err_hint(e, "the name goes to \"record\", its labels to \"labels\", what to calculate to "
                 "\"expr\"");
 }

@@ -8,9 +8,23 @@
 #include "base/num.h"
 #include "rules/file_private.h"
 
+bool file_is_name(struct span name)
+{
+    static const char others[] = "_:.-/";
+
+    for (size_t i = 0; i < name.n; i++) {
+        unsigned char c = (unsigned char)name.p[i];
+        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c >= 0x80;
+        if (!is_letter && !(c >= '0' && c <= '9') && (c == '\0' || !strchr(others, c)))
+            return false;
+    }
+    return name.n > 0;
+}
+
 static void check_name(struct file_reading *f, const struct yaml_node *name, const char *what)
 {
     bool is_label = what[0] == 'l';
+    char shown[ERR_LIST_SHOWN_MAX];
     struct err *e;
 
     if (name->n == 0) {
@@ -21,6 +35,11 @@ static void check_name(struct file_reading *f, const struct yaml_node *name, con
         e = doc_error(&f->doc, name);
         (void)err_set(e, -EINVAL, "a label cannot be called %s", LABEL_NAME);
         err_hint(e, "\"record: NAME\" or \"alert: NAME\" gives the name");
+    } else if (!file_is_name(yaml_span(name))) {
+        e = doc_error(&f->doc, name);
+        (void)err_set(e, -EINVAL, "no name of %s: \"%s\"", is_label ? "a label" : "an annotation",
+                      err_list_shown(yaml_span(name), shown));
+        err_hint(e, "names are of letters, digits and _");
     }
 }
 

@@ -82,7 +82,8 @@ export const ruleFiles = [
   ['a name with colons', rule('record: a:b:c', 'expr: up')],
   ['a name with braces', rule("record: 'a{b=\"c\"}'", 'expr: up')],
   ['a name with a dot', rule('record: a.b', 'expr: up'), `${NEW}; --lint tells`],
-  ['a name with a blank', rule('record: a b', 'expr: up'), `${NEW}; --lint tells`],
+  ['a name with a blank', rule('record: a b', 'expr: up')],
+  ['an expression as name', rule('record: sum(up)', 'expr: up')],
   ['a name that begins with a digit', rule('record: 1a', 'expr: up'), `${NEW}; --lint tells`],
 
   ['for', alert('for: 5m')],
@@ -94,6 +95,8 @@ export const ruleFiles = [
   ['a label called __name__', alert('labels: {__name__: b}')],
   ['a label without a name', alert("labels: {'': b}")],
   ['a label with a dot', alert('labels: {a.b: c}'), `${NEW}; --lint tells`],
+  ['a label with a blank', alert('labels: {a b: c}')],
+  ['an annotation with a blank', alert('annotations: {a b: c}')],
   ['a label that is a list', alert('labels: {a: [b]}')],
   ['labels that are a list', alert('labels: [a]')],
   ['a label with a zero byte', alert('labels: {a: "x\\0y"}')],
