@@ -142,6 +142,7 @@ struct rule_test_running {
     uint64_t n_batches;
     int64_t ts_ms;
     bool has_conflict, has_failed;
+    int store_error;
     const struct rule_test_alerts **by_time; /* what is expected, by eval_time */
     size_t n_checked;
     struct rule_test_got *got;

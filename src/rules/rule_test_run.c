@@ -145,6 +145,8 @@ static int step(struct rule_test_running *t)
     if (r < 0)
         return r;
     rules_evaluate_in(t->rules, t->order, t->ts_ms);
+    if (t->store_error < 0)
+        return t->store_error;
     r = rules_each_rule(t->rules, check_rule, t);
     if (r == 0 && t->has_conflict) {
         rule_test_say_when(run, "recording", t->ts_ms);

@@ -68,9 +68,13 @@ static int store(void *ctx, struct batch *b, uint64_t *ret_number)
             r = 0;
         }
     }
+    if (r < 0) {
+        t->store_error = r; /* the evaluator only counts it */
+        return r;
+    }
     batch_free(b);
     *ret_number = ++t->n_batches;
-    return r;
+    return 0;
 }
 
 /* --- setting up --- */
