@@ -32,6 +32,9 @@ CODE_SPAN = re.compile(r"`[^`]*`")
 PATH = re.compile(r"(?<![\w/.-])src/[\w*{},./-]*")
 FUNCTION = re.compile(r"(?<![\w/.-])((?:[\w-]+/)*[\w-]+\.[ch]):([A-Za-z_]\w*)")
 ALERT = re.compile(r"\s*- alert: *(\w+)$")
+# Alerts whose rules the program writes itself.
+GENERATED = TOP / "src/slo/slo_rules.c"
+GENERATED_ALERT = re.compile(r'"(SLO[A-Z]\w+)"')
 RUNBOOK_URL = re.compile(r"\s*runbook_url: *(\S+)$")
 NUMBER = re.compile(r"(?<![A-Za-z0-9_.])\d+(?:[.,]\d+)*")
 
@@ -191,8 +194,13 @@ def check_runbook(doc, problems):
             problems.append((file, line, f"the runbook_url of {name} is not {wanted}"))
         if sections.pop(name, None) is None:
             problems.append((file, line, f"{doc.name} has no section \"### {name}\""))
+    source = GENERATED.read_text(encoding="utf-8") if GENERATED.exists() else ""
+    for number, line in enumerate(source.splitlines(), 1):
+        for name in GENERATED_ALERT.findall(line):
+            if sections.pop(name, None) is None:
+                problems.append((GENERATED.name, number, f"{doc.name} has no section \"### {name}\""))
     for name, line in sections.items():
-        problems.append((doc.name, line, f"there is no alert {name} in deploy/rules"))
+        problems.append((doc.name, line, f"there is no alert {name} in deploy/rules or {GENERATED.name}"))
 
 
 class Section:
