@@ -95,7 +95,7 @@ void delivery_write(const struct delivery *y, struct moment now, struct jsonw *w
 {
     jsonw_key(w, "waiting");
     jsonw_begin_array(w);
-    (void)delivery_each_held(y, now, write_held, w); /* write_held does not fail; w remembers */
+    jsonw_fail(w, delivery_each_held(y, now, write_held, w));
     jsonw_end_array(w);
     jsonw_key(w, "receivers");
     jsonw_begin_array(w);
