@@ -4,15 +4,18 @@
  *
  * Grammar:   groups of name, interval, query_offset, limit, labels, rules; rules of record or alert
  *            with expr, for, keep_firing_for, labels, annotations. That of Prometheus 3.x, anchors
- *            and aliases of YAML included; files for 2.42 are a part of it. Of names that 3.x
- * allows only those that people have (file_private.h). Checks:    all mistakes at once, each with
- * file, line, column and a hint: unknown keys ("did you mean"), a group twice, names, durations,
- * expressions and templates (the place inside of the text becomes one of the file), a label called
- * __name__, `for` on a recording rule. A file with a mistake is refused whole. Advice:    what is
- * allowed and will not do what one thinks: rule_file_advise. Ownership: everything lives as long as
- * the struct rule_file, which is counted: groups in use keep their file. Threading: constant once
- * read; ref and unref from any thread. Limits:    RULE_FILE_BYTES_MAX, RULE_FILE_RULES_MAX, 400,000
- * keys and values, copies by aliases included, 1,000 keys in one mapping.
+ *            and aliases of YAML included; files for 2.42 are a part of it. Of the names that 3.x
+ *            allows only those that people have (file_private.h).
+ * Checks:    all mistakes at once, each with file, line, column and a hint: unknown keys ("did you
+ *            mean"), a group twice, names, durations, expressions and templates (the place inside
+ *            of the text becomes one of the file), a label called __name__, `for` on a recording
+ *            rule. A file with a mistake is refused whole.
+ * Advice:    what is allowed and will not do what one thinks: rule_file_advise.
+ * Ownership: everything lives as long as the struct rule_file, which is counted: groups in use keep
+ *            their file.
+ * Threading: constant once read; ref and unref from any thread.
+ * Limits:    RULE_FILE_BYTES_MAX, RULE_FILE_RULES_MAX, 400,000 keys and values, copies by aliases
+ *            included, 1,000 keys in one mapping.
  */
 #ifndef RULES_FILE_H
 #define RULES_FILE_H
