@@ -96,10 +96,13 @@ static struct entry *find(const struct silences *s, struct span id)
 static const struct matcher *telling(const struct silence *s)
 {
     const struct matcher *best = NULL;
+    size_t longest = 0;
     for (size_t i = 0; i < s->n_matchers; i++) {
         const struct matcher *m = &s->matchers[i];
-        if (m->op == MATCH_EQ && m->value.n > 0 && (!best || m->value.n > best->value.n))
+        if (m->op == MATCH_EQ && m->value.n > longest) {
             best = m;
+            longest = m->value.n;
+        }
     }
     return best;
 }
@@ -352,7 +355,7 @@ static void match_value(const struct silences *s, const struct label *pair, stru
     for (; node; node = alert_map_next(node)) {
         const struct entry *e = ALERT_MAP_ENTRY(node, struct entry, by_value);
         const struct matcher *m = telling(&e->s);
-        if (span_eq(m->name, pair->name) && is_match(e, l, now_ms))
+        if (m && span_eq(m->name, pair->name) && is_match(e, l, now_ms))
             take(f, e);
     }
 }

@@ -158,7 +158,7 @@ int silence_copy(const struct silence *from, struct arena *a, struct alert_match
 
 static void write_time(struct jsonw *w, const char *key, int64_t ms)
 {
-    char text[64];
+    char text[96];
     struct tm tm = {.tm_mday = 1};
     time_t t = (time_t)(ms / 1000);
     (void)gmtime_r(&t, &tm); /* out of range: 1900 */
