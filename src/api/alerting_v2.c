@@ -154,7 +154,9 @@ void alerting_silences(struct prom_call *c)
 
 static struct span id_of(const struct prom_call *c)
 {
-    return span_from(c->path, SPAN("/api/v2/silence/").n);
+    struct span id = span_from(c->path, SPAN("/api/v2/silence/").n);
+    struct span decoded;
+    return params_decode(c->arena, id, false, &decoded) == 0 ? decoded : id;
 }
 
 static void answer_silence(void *ctx, struct alerts *a)

@@ -66,7 +66,8 @@ export class Gateway {
 
   /** Ends it by that signal and begins anew, on other ports. */
   async restart(signal = 'SIGTERM') {
-    this.process.signal(signal);
+    if (signal === 'SIGKILL') await this.process.kill();
+    else this.process.signal(signal);
     await this.process.exited;
     await this.begin();
   }

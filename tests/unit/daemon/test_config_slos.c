@@ -149,19 +149,20 @@ static void test_mistakes(void **state)
     }
 }
 
-static const struct metrics_bounds *bounds_of(const struct config *c, enum metric m)
+/* n is 0 where the family has no bounds of its own. */
+static struct metrics_bounds bounds_of(const struct config *c, enum metric m)
 {
     for (size_t i = 0; i < c->all_bounds.n; i++) {
         if (c->all_bounds.items[i].metric == m)
-            return &c->all_bounds.items[i];
+            return c->all_bounds.items[i];
     }
-    return NULL;
+    return (struct metrics_bounds){0};
 }
 
-static bool has_bound(const struct metrics_bounds *b, int64_t v)
+static bool has_bound(struct metrics_bounds b, int64_t v)
 {
-    for (size_t i = 0; i < b->n; i++) {
-        if (b->values[i] == v)
+    for (size_t i = 0; i < b.n; i++) {
+        if (b.values[i] == v)
             return true;
     }
     return false;
@@ -174,19 +175,19 @@ static void test_bounds(void **state)
         UPSTREAM "metrics: {bounds: {llm_tpot_seconds: [10ms, 20ms], llm_icl_seconds: [5ms]}}\n"
                  "slos: [{name: a, preset: chat, objectives: {ttft: 2750ms, e2e: {threshold: 77s, "
                  "target: 99%}}}, {name: b, preset: chat, objectives: {ttft: 2750ms}}]\n");
-    const struct metrics_bounds *ttft = bounds_of(c, METRIC_TTFT);
-    const struct metrics_bounds *tpot = bounds_of(c, METRIC_TPOT);
+    struct metrics_bounds ttft = bounds_of(c, METRIC_TTFT);
+    struct metrics_bounds tpot = bounds_of(c, METRIC_TPOT);
 
     (void)state;
-    assert_int_equal(ttft->n, family_table[METRIC_TTFT].n_default_bounds + 1);
+    assert_int_equal(ttft.n, family_table[METRIC_TTFT].n_default_bounds + 1);
     assert_true(has_bound(ttft, 2750 * NS_PER_MS) && has_bound(ttft, 3 * NS_PER_S));
-    for (size_t i = 1; i < ttft->n; i++)
-        assert_true(ttft->values[i] > ttft->values[i - 1]);
-    assert_int_equal(tpot->n, 3);
-    assert_int_equal(tpot->values[2], 50 * NS_PER_MS);
+    for (size_t i = 1; i < ttft.n; i++)
+        assert_true(ttft.values[i] > ttft.values[i - 1]);
+    assert_int_equal(tpot.n, 3);
+    assert_int_equal(tpot.values[2], 50 * NS_PER_MS);
     assert_true(has_bound(bounds_of(c, METRIC_E2E), 77 * NS_PER_S));
-    assert_int_equal(bounds_of(c, METRIC_QUEUE)->n, family_table[METRIC_QUEUE].n_default_bounds);
-    assert_int_equal(bounds_of(c, METRIC_ICL)->n, 1);
+    assert_int_equal(bounds_of(c, METRIC_QUEUE).n, family_table[METRIC_QUEUE].n_default_bounds);
+    assert_int_equal(bounds_of(c, METRIC_ICL).n, 1);
     assert_int_equal(c->bounds.n, 2); /* what is shown is what was told */
     config_unref(c);
 }

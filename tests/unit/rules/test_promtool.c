@@ -189,7 +189,7 @@ static int put_firing(void *ctx, const struct rules_alert *a)
 static void put_alert_tests(struct world *w)
 {
     for (int i = 0; i < w->n_alerts; i++) {
-        char name[10];
+        char name[16];
         int n = snprintf(name, sizeof(name), "A%d", i);
         struct firing f = {w, span_of(name, (size_t)n), true};
         put(&w->alerts, "  - eval_time: %ds\n    alertname: A%d\n", (int)(w->now_ms / S), i);

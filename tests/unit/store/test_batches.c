@@ -20,8 +20,8 @@
 
 enum { WAIT_S = 20 };
 
-static const struct label pairs[] = {{SPAN(LABEL_NAME), SPAN("job:x:rate5m")},
-                                     {SPAN("model"), SPAN("m")}};
+static const struct label pairs[] = {{SPAN_INIT(LABEL_NAME), SPAN_INIT("job:x:rate5m")},
+                                     {SPAN_INIT("model"), SPAN_INIT("m")}};
 static const struct labels labels = {pairs, 2};
 
 static struct store *open_store(const struct tempdir *dir)
