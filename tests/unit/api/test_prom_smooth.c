@@ -22,7 +22,7 @@ static void check(const char *how, const double in[N], const double out[N])
     struct smooth s;
     struct arena a;
     for (size_t i = 0; i < N; i++) {
-        has[i] = isnan(in[i]) ? 0 : 1;
+        has[i] = (uint8_t)!isnan(in[i]);
         v[i] = has[i] ? in[i] : 0;
     }
     arena_init(&a, NULL);
