@@ -83,7 +83,8 @@ int incident_db_act(struct db *d, const struct incident_act *act)
     int64_t n = 0;
     int r = db_begin(d);
     if (r == 0)
-        r = count(d, "SELECT count(*) FROM acts WHERE incident=?1", act->incident, SPAN(""), &n);
+        r = count(d, "SELECT count(*) FROM acts WHERE incident=?1", act->incident, (struct span){0},
+                  &n);
     if (r == 0)
         r = n >= INCIDENT_NOTES_MAX ? -E2BIG : insert(d, act);
     if (r == 0)

@@ -7,6 +7,8 @@
 
 #include "harness.h"
 
+#include <sqlite3.h>
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
