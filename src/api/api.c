@@ -255,12 +255,14 @@ static void ask_reload(struct api *a, struct pending *p)
     answer_send(p);
 }
 
-static void on_answer(void *owner, int status, struct buf *body)
+static void on_answer(void *owner, int status, const char *type, struct buf *body)
 {
     struct pending *p = owner;
 
     p->under_way = NULL;
     p->answer.status = status;
+    if (type)
+        p->answer.content_type = type;
     buf_done(&p->answer.body);
     p->answer.body = *body;
     buf_init(body, 0);

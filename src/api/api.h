@@ -19,6 +19,7 @@
 #include "api/recent.h"
 #include "base/attr.h"
 #include "base/jsonw.h"
+#include "incident/incidents.h"
 #include "io/loop.h"
 #include "metrics/metrics.h"
 #include "rules/rules.h"
@@ -63,6 +64,8 @@ struct api_sources {
      * NULL: none. */
     int (*rules_use)(void *arg, void (*use)(void *ctx, struct rules *r), void *ctx);
     int (*alerts_use)(void *arg, void (*use)(void *ctx, struct alerts *a), void *ctx);
+    /* Likewise the record of incidents, on threads of queries. */
+    int (*incidents_use)(void *arg, void (*use)(void *ctx, struct incidents *i), void *ctx);
     /* One JSON object per scraped target into the array that is open in w. NULL: none. */
     void (*targets)(void *arg, struct jsonw *w);
     void *arg;

@@ -53,6 +53,7 @@ struct prom_call {
     struct jsonw w;
     struct buf *body;
     int status;
+    const char *content_type; /* static; NULL: JSON. Of calls on threads of queries */
 };
 
 /* The parameters are still to be read: prom_run. */

@@ -28,6 +28,7 @@ struct query {
     mono_t deadline;
     struct api_query_limits limits;
     int status;
+    const char *type;
     struct buf body;
     char texts[];
 };
@@ -85,6 +86,7 @@ static void run(struct pool_job *j)
     else
         prom_run(&c, q->request.handle, q->request.query, q->request.form);
     q->status = c.status;
+    q->type = c.content_type;
     arena_done(&arena);
 }
 
@@ -100,7 +102,7 @@ static void done(struct pool_job *j)
 {
     struct query *q = CONTAINER_OF(j, struct query, job);
     if (!q->is_left)
-        q->request.on_answer(q->request.owner, q->status ? q->status : 503, &q->body);
+        q->request.on_answer(q->request.owner, q->status ? q->status : 503, q->type, &q->body);
     query_free(q);
 }
 

@@ -30,8 +30,9 @@ struct query_request {
     void (*handle)(struct prom_call *c);
     struct span method; /* static */
     struct span path, query, form, content;
-    /* The answer: *body is the callee's from then on. Not after query_leave. */
-    void (*on_answer)(void *owner, int status, struct buf *body);
+    /* The answer: *body is the callee's from then on; type: static, NULL: JSON. Not after
+     * query_leave. */
+    void (*on_answer)(void *owner, int status, const char *type, struct buf *body);
     void *owner;
 };
 
@@ -44,7 +45,7 @@ int queries_start(struct queries *q, const struct query_request *r, struct query
 /* Nobody waits for it any more; query is gone for the caller. */
 void queries_leave(struct query *query);
 
-/* The same at once, on this thread: for what needs no store. */
+/* The same at once, on this thread: for what needs no store. JSON only. */
 void queries_run_here(const struct api_sources *sources, const struct query_request *r,
                       struct buf *body, int *ret_status);
 

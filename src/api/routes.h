@@ -81,6 +81,13 @@ void alerting_silence(struct prom_call *c);
 void alerting_receivers(struct prom_call *c);
 void alerting_status(struct prom_call *c);
 
+/* incident_calls.c */
+void incident_calls_list(struct prom_call *c);
+void incident_calls_one(struct prom_call *c);
+void incident_calls_add_note(struct prom_call *c);
+void incident_calls_ack(struct prom_call *c);
+void incident_calls_noise(struct prom_call *c);
+
 /* search_answer.c */
 void search_list(struct prom_call *c);
 void search_one(struct prom_call *c);

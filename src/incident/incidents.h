@@ -98,7 +98,8 @@ int incidents_acknowledge(struct incidents *i, struct span id, struct span autho
 int incidents_mark_noise(struct incidents *i, struct span id, struct span alert, bool is_noise,
                          struct span author, int64_t now_ms, struct err *reterr) WARN_UNUSED;
 
-/* For reviews: every time that an alert fired, of every incident, in the range. */
+/* For reviews: every time that an alert fired, of every incident, in the range. Nothing of this
+ * module may be called by visit, whose nonzero return ends it and is returned. */
 struct incident_alert {
     struct span incident, name;
     struct labels labels;
