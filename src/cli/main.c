@@ -11,6 +11,7 @@
 #include "cli/config_check.h"
 #include "cli/demo.h"
 #include "cli/docs.h"
+#include "cli/incident_ask.h"
 #include "cli/kept.h"
 #include "cli/keys.h"
 #include "cli/load.h"
@@ -33,6 +34,7 @@ static const struct {
     {"query", query_main, "ask a running gateway for its history, in PromQL"},
     {"requests", kept_main, "ask a running gateway for the requests that it keeps"},
     {"alert", alert_main, "which alerts fire; silences, receivers"},
+    {"incident", incident_ask_main, "what went wrong, and what people know of it"},
     {"demo", demo_main, "simulated engine, gateway, light load and a live table on loopback"},
     {"config", config_check_main, "check a configuration file, show the effective values"},
     {"key", keys_main, "add, list and revoke the keys that clients show the gateway"},
