@@ -21,11 +21,12 @@ static void use_incidents(struct question *q, void (*use)(void *ctx, struct inci
         prom_fail(q->c, PROM_UNAVAILABLE, "%s", alerting_why_not(r));
 }
 
-/* Of /api/v1/incidents/ID and what is behind it. */
+/* Of /api/v1/incidents/ID and what is behind it; clients may have encoded it. */
 static struct span id_of(const struct prom_call *c)
 {
     struct span rest = span_from(c->path, SPAN("/api/v1/incidents/").n);
-    return span_split(&rest, '/');
+    struct span raw = span_split(&rest, '/'), id;
+    return params_decode(c->arena, raw, false, &id) == 0 ? id : raw;
 }
 
 static void fail(struct prom_call *c, int r, const struct err *err)

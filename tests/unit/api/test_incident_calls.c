@@ -85,6 +85,8 @@ static void they_are_looked_at(void **state)
     ask(r, "/api/v1/incidents/" ID "?format=markdown",
         "Content-Type: text/markdown; charset=utf-8\r\n", "\r\n\r\n# Incident " ID "\n");
     ask(r, "/api/v1/incidents/" ID "?format=html", " 400 ", "json or markdown");
+    ask(r, "/api/v1/incidents/20231114T2214%2D1", " 200 ", ID);
+    ask(r, "/api/v1/incidents/%zz", " 404 ", "there is no incident");
     ask(r, "/api/v1/incidents/none", " 404 ", "there is no incident \\\"none\\\"");
     ask(r, "/api/v1/incidents/none?format=markdown", "Content-Type: application/json",
         "\"errorType\":\"not_found\"");
