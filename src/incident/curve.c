@@ -52,7 +52,7 @@ void curve_reach(struct curve *c, int64_t until_ms, bool is_mean)
 
 static bool is_point(const struct column *col, size_t k)
 {
-    return col->has[k] && !(col->h && col->h[k]) && isfinite(col->v[k]);
+    return col->has[k] && !(col->h && col->h[k]) && isfinite((float)col->v[k]);
 }
 
 static float largest(const struct column *col, size_t n)

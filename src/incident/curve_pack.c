@@ -16,6 +16,7 @@
 
 enum { VERSION = 1, LEVEL = 3 };
 #define RAW_MAX_BYTES (8 * MIB)
+#define FAR_MS        (INT64_C(1) << 53)
 
 static int put_points(const struct curve *c, const float *at, struct buf *out)
 {
@@ -126,8 +127,10 @@ static int take_raw(struct codec_reader *in, struct arena *a, struct curve *ret)
     c.n_points = codec_number(in);
     c.n_left_out = codec_number(in);
     uint64_t n_series = codec_number(in);
-    if (in->error || version != VERSION || c.step_ms < CURVE_STEP_MS ||
-        c.n_points > INCIDENT_POINTS_MAX || n_series > INCIDENT_SERIES_MAX)
+    bool is_time = c.start_ms > -FAR_MS && c.start_ms < FAR_MS && c.step_ms >= CURVE_STEP_MS &&
+                   c.step_ms < FAR_MS / INCIDENT_POINTS_MAX;
+    if (in->error || version != VERSION || !is_time || c.n_points > INCIDENT_POINTS_MAX ||
+        n_series > INCIDENT_SERIES_MAX)
         return -EBADMSG;
     int r = 0;
     while (r == 0 && c.n_series < n_series)

@@ -145,7 +145,7 @@ static void write_episode(const struct incident_view *v, const struct incident_e
 static void write_point(struct jsonw *w, float v)
 {
     char text[32];
-    if (isnan(v)) {
+    if (!isfinite(v)) {
         jsonw_null(w);
         return;
     }

@@ -87,8 +87,8 @@ static void the_largest_series_stay(void **state)
         snprintf(name, sizeof(name), "m%d", i);
         assert_int_equal(add(&c, name, T0, &v, 1, false), 0);
     }
-    double none = (double)INFINITY;
-    assert_int_equal(add(&c, "infinite", T0, &none, 1, false), 0);
+    double none[] = {(double)INFINITY, (double)NAN, 1e300};
+    assert_int_equal(add(&c, "infinite", T0, none, 3, false), 0);
     assert_int_equal(c.n_series, INCIDENT_SERIES_MAX);
     for (size_t i = 0; i < c.n_series; i++)
         assert_true(c.series[i].at[0] == (float)(29 - i));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Disks that are full, broken, busy, or give other bytes; files that go; kill -9; no memory. */
+/* Disks that are full, broken, busy, or give other bytes; files that go; kill -9. */
 #include "rig.h"
 
 #include <signal.h>
@@ -9,9 +9,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "db/db.h"
 #include "faultvfs.h"
-#include "memfail.h"
 
 static struct rig rig;
 
@@ -263,69 +261,6 @@ static void what_put_took_survives_kill_9(void **state)
     rig_open(&rig);
 }
 
-/* --- memory --- */
-
-static int live(void *ctx)
-{
-    struct tempdir dir;
-    struct incidents *i = NULL;
-    static struct buf b;
-    struct jsonw w;
-    struct incidents_filter f = {0};
-    (void)ctx;
-    tempdir_make(&dir);
-    struct incidents_config config = {.dir = dir.path};
-    int r = incidents_open(&config, &i, NULL);
-    assert_true(r == 0 || !i);
-    struct incidents *before = rig.incidents;
-    rig.incidents = i;
-    rig.now_ms = T0;
-    buf_init(&b, 1 << 20);
-    jsonw_init(&w, &b);
-    if (r == 0)
-        r = put("Slow", T0, false);
-    if (r == 0)
-        r = put("Slow", T0, true);
-    if (r == 0)
-        r = incidents_tick(i, NULL, T0 + S);
-    if (r == 0)
-        r = incidents_note(i, SPAN("20231114T2214-1"), SPAN("me"), SPAN("why"), T0, NULL);
-    if (r == 0)
-        r = incidents_write(i, &f, &w);
-    if (r == 0)
-        r = incidents_write_one(i, SPAN("20231114T2214-1"), &w);
-    if (r == 0)
-        r = incidents_print_markdown(i, SPAN("20231114T2214-1"), &b);
-    buf_done(&b);
-    rig.incidents = before;
-    (void)incidents_close(i);
-    tempdir_remove(&dir);
-    return r;
-}
-
-static void memory_may_end_at_any_allocation(void **state)
-{
-    (void)state;
-    assert_int_equal(live(NULL), 0); /* what SQLite allocates once for all */
-    assert_true(memfail_each(live, NULL) > 100);
-}
-
-/* Not taken for lack of memory, told again: it is there once. */
-static void what_memory_did_not_take_is_told_again(void **state)
-{
-    (void)state;
-    for (uint64_t n = 1; n < 60; n++) {
-        mem_fail_from(n);
-        int r = put("Slow", T0, false);
-        mem_fail_off();
-        rig.now_ms += 6 * S;
-        if (r != 0)
-            assert_int_equal(put("Slow", T0, false), 0);
-        assert_has(rig_list(&rig), "\"times_fired\":1,\"firing\":1");
-        assert_int_equal(rig_count(rig.text, "\"id\""), 1);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -336,9 +271,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_file_that_was_removed_is_made_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_of_somebody_else_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(what_put_took_survives_kill_9, setup, teardown),
-        cmocka_unit_test_setup_teardown(memory_may_end_at_any_allocation, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_memory_did_not_take_is_told_again, setup, teardown),
     };
-    db_init(); /* before the file system: SQLite's memory can be counted only then */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
