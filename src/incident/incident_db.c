@@ -241,7 +241,7 @@ static struct labels labels_at(sqlite3_stmt *s, int i, struct arena *a, int *r)
 {
     struct codec_reader in = {.rest = db_column_span(s, i), .error = *r};
     struct labels l = codec_labels(&in, a);
-    *r = in.error;
+    *r = in.error == -EBADMSG ? -EILSEQ : in.error; /* this row, not the file */
     return l;
 }
 

@@ -4,7 +4,7 @@
  *
  * Rows:      an incident has a number that its holder gives; its episodes have their places in it,
  *            its curves their names.
- * Errors:    as db/db.h.
+ * Errors:    as db/db.h; -EILSEQ: what a row holds makes no sense, others may.
  * Threading: as struct db: one thread at a time per connection.
  */
 #ifndef INCIDENT_INCIDENT_DB_H

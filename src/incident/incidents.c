@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "incident/incidents_private.h"
 
@@ -46,7 +47,7 @@ static int open_file(struct incidents *i, struct err *reterr)
     if (r < 0)
         return r;
     r = take_live(i);
-    if (r == -EBADMSG) {
+    if (r == -EBADMSG || r == -EILSEQ) {
         i->db = db_close(i->db);
         r = db_set_aside(i->path, NULL, 0);
         if (r == 0)
@@ -86,8 +87,9 @@ struct incidents *incidents_close(struct incidents *i)
 {
     if (!i)
         return NULL;
-    if (i->db && i->live)
-        (void)incident_db_save(i->db, i->live); /* what cannot be written now never will be */
+    int r = i->db && i->live ? incident_db_save(i->db, i->live) : 0;
+    if (r < 0)
+        LOG_ERROR("what incidents had not written yet is lost: %s", err_str(r));
     for (struct incident *c = i->live, *next; c; c = next) {
         next = c->next;
         (void)incident_free(c);
@@ -191,7 +193,7 @@ static void give_id(struct incident *c, int64_t now_ms)
     char when[16];
     if (!gmtime_r(&t, &tm) || strftime(when, sizeof(when), "%Y%m%dT%H%M", &tm) == 0)
         (void)snprintf(when, sizeof(when), "00000000T0000");
-    (void)snprintf(c->id, sizeof(c->id), "%.13s-%lld", when, (long long)(c->row % 1000000000));
+    (void)snprintf(c->id, sizeof(c->id), "%.13s-%u", when, (unsigned)c->row % 1000000000U);
 }
 
 static int begin(struct incidents *i, const struct alert_notice *n, int64_t now_ms)

@@ -5,27 +5,32 @@
 #include <stdio.h>
 #include <time.h>
 
-static const char *format(int64_t ms, const char *how, char dst[READABLE_TIME_BYTES])
+static bool split(int64_t ms, struct tm *ret)
 {
     time_t t = (time_t)(ms / 1000);
-    struct tm tm;
-    if (!gmtime_r(&t, &tm) || strftime(dst, READABLE_TIME_BYTES, how, &tm) == 0)
-        dst[0] = '\0';
-    return dst;
+    return gmtime_r(&t, ret) != NULL;
 }
 
 const char *readable_time(int64_t ms, char dst[READABLE_TIME_BYTES])
 {
-    size_t n = strlen(format(ms, "%Y-%m-%dT%H:%M:%S", dst));
-    if (n > 0 && n + sizeof(".000Z") <= READABLE_TIME_BYTES)
-        (void)snprintf(dst + n, READABLE_TIME_BYTES - n, ".%03dZ",
-                       (int)((ms % 1000 + 1000) % 1000));
+    struct tm tm;
+    size_t n = 0;
+    if (split(ms, &tm))
+        n = strftime(dst, READABLE_TIME_BYTES - sizeof(".000Z"), "%Y-%m-%dT%H:%M:%S", &tm);
+    dst[n] = '\0';
+    if (n > 0)
+        (void)snprintf(dst + n, sizeof(".000Z"), ".%03dZ", (int)((ms % 1000 + 1000) % 1000));
     return dst;
 }
 
 const char *readable_moment(int64_t ms, char dst[READABLE_TIME_BYTES])
 {
-    return format(ms, "%Y-%m-%d %H:%M:%S", dst);
+    struct tm tm;
+    size_t n = 0;
+    if (split(ms, &tm))
+        n = strftime(dst, READABLE_TIME_BYTES, "%Y-%m-%d %H:%M:%S", &tm);
+    dst[n] = '\0';
+    return dst;
 }
 
 int readable_duration(int64_t ms, struct buf *out)

@@ -154,6 +154,46 @@ static void damage_found_at_work_goes_aside(void **state)
     assert_has(rig_one(&rig, "20231114T2214-1"), "it is slow");
 }
 
+static void change(const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(tempdir_file(&rig.dir, "incidents.db"), &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+static int count_alert(void *ctx, const struct incident_alert *a)
+{
+    int64_t *n = ctx;
+    assert_true(span_starts_with(a->name, SPAN("Slow")));
+    (*n)++;
+    return 0;
+}
+
+/* Of an old one, that nobody writes any more: the others are still there. */
+static void a_damaged_row_costs_that_row(void **state)
+{
+    (void)state;
+    struct buf b;
+    int64_t n = 0;
+    rig_fire(&rig, "Slow");
+    rig_resolve(&rig, "Slow", T0);
+    rig_go(&rig, 6 * MINUTE, NULL);
+    rig_fire(&rig, "Slow2");
+    rig.incidents = incidents_close(rig.incidents);
+    change("UPDATE episodes SET labels=x'ff' WHERE incident=1;"
+           "UPDATE incidents SET state=2 WHERE row=1");
+    rig_open(&rig);
+    buf_init(&b, 1 << 20);
+    assert_int_equal(incidents_print_markdown(rig.incidents, SPAN("20231114T2214-1"), &b), -EILSEQ);
+    buf_done(&b);
+    rig_go(&rig, S, NULL);
+    assert_int_equal(rig_n(&rig), 2);
+    assert_int_equal(incidents_each_alert(rig.incidents, 0, INT64_MAX, count_alert, &n), 0);
+    assert_int_equal(n, 2);
+    assert_int_equal(tempdir_count(&rig.dir, "incidents.db.damaged-"), 0);
+}
+
 static void a_file_that_was_removed_is_made_again(void **state)
 {
     (void)state;
@@ -218,14 +258,6 @@ static int64_t last_told(int fd, int64_t last)
     return last;
 }
 
-static int count_alert(void *ctx, const struct incident_alert *a)
-{
-    int64_t *n = ctx;
-    assert_true(span_starts_with(a->name, SPAN("Slow")));
-    (*n)++;
-    return 0;
-}
-
 static void what_put_took_survives_kill_9(void **state)
 {
     (void)state;
@@ -268,6 +300,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_call_that_fails_once_costs_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_damaged_file_goes_aside, setup, teardown),
         cmocka_unit_test_setup_teardown(damage_found_at_work_goes_aside, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_damaged_row_costs_that_row, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_that_was_removed_is_made_again, setup, teardown),
         cmocka_unit_test_setup_teardown(a_file_of_somebody_else_is_left_alone, setup, teardown),
         cmocka_unit_test_setup_teardown(what_put_took_survives_kill_9, setup, teardown),

@@ -281,6 +281,25 @@ static void an_endless_flap_is_bounded(void **state)
     assert_has(rig_list(&rig), "\"times_fired\":1000,\"firing\":1000");
 }
 
+/* Nobody gives readers: old ones do without the rest of their curves. */
+static void those_that_wait_are_bounded(void **state)
+{
+    (void)state;
+    struct incidents_stats stats;
+    for (int i = 0; i < 70; i++) {
+        int64_t from = rig.now_ms;
+        rig_fire(&rig, "Slow");
+        rig_resolve(&rig, "Slow", from);
+        rig_go(&rig, 6 * MINUTE, NULL);
+    }
+    incidents_stats(rig.incidents, &stats);
+    assert_int_equal(stats.n_waiting, 64);
+    assert_int_equal(stats.n_lost, 0);
+    assert_int_equal(rig_n(&rig), 70);
+    rig_restart(&rig);
+    assert_int_equal(rig_n(&rig), 70);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -298,6 +317,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_step_of_the_clock_ends_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_old_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(an_endless_flap_is_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(those_that_wait_are_bounded, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
