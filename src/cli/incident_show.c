@@ -120,15 +120,16 @@ static int put_labels(struct buf *out, const char *before, json_t *labels)
 {
     const char *key;
     json_t *value;
+    bool is_first = true;
     int r = 0;
     json_object_foreach(labels, key, value)
     {
         if (r < 0 || strcmp(key, "alertname") == 0 || strcmp(key, "tier") == 0)
             continue;
-        r = put(out, before, span_cstr(key));
+        r = put(out, is_first ? before : "  ", span_cstr(key));
         if (r == 0)
             r = put(out, "=", text_of(labels, key));
-        before = "  ";
+        is_first = false;
     }
     return r;
 }

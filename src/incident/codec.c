@@ -73,5 +73,5 @@ struct labels codec_labels(struct codec_reader *r, struct arena *a)
         at[i].name = text(r, a);
         at[i].value = text(r, a);
     }
-    return r->error ? (struct labels){0} : (struct labels){at, n};
+    return (struct labels){at, r->error ? 0 : n};
 }
