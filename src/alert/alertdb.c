@@ -81,6 +81,11 @@ int alertdb_open(const char *dir, struct alertdb **ret, struct err *reterr)
     return 0;
 }
 
+bool alertdb_is_in_place(const struct alertdb *d)
+{
+    return db_place(d->db) == DB_IN_PLACE;
+}
+
 struct alertdb *alertdb_close(struct alertdb *d)
 {
     if (!d)

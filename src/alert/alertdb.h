@@ -18,6 +18,9 @@
 
 struct alertdb;
 int alertdb_open(const char *dir, struct alertdb **ret, struct err *reterr) WARN_UNUSED;
+/* Whether the file is still where it was opened; what is written to one that is not goes nowhere.
+ */
+bool alertdb_is_in_place(const struct alertdb *d);
 struct alertdb *alertdb_close(struct alertdb *d); /* NULL is allowed; returns NULL */
 
 /* Several changes at once; without a begin each is one of its own. */

@@ -94,8 +94,10 @@ static int begin(struct alerts *a, const struct alerts_config *c, struct err *re
     a->evidence_config = (struct evidence_source){c->evidence, c->ctx};
     a->started_ms = alerts_now().wall_ms;
     a->clean_ms = alerts_now().mono_ms + CLEAN_MS;
-    if (c->dir)
-        r = alertdb_open(c->dir, &a->db, reterr);
+    if (c->dir && !(a->dir = mem_strdup(c->dir)))
+        return err_set(reterr, -ENOMEM, "out of memory");
+    if (a->dir)
+        r = alertdb_open(a->dir, &a->db, reterr);
     if (r == 0)
         r = alerts_restore(a, reterr);
     if (r == 0 && (r = process_start_thread(&a->thread, NULL, alerts_run, a)) < 0)
@@ -157,6 +159,7 @@ struct alerts *alerts_free(struct alerts *a)
     alert_map_done(&a->evidence);
     alert_file_unref(a->file);
     mem_free(a->external_url);
+    mem_free(a->dir);
     pthread_cond_destroy(&a->ended);
     pthread_mutex_destroy(&a->lock);
     mem_free(a);

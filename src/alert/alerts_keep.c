@@ -186,6 +186,37 @@ void alerts_keep_changes(struct alerts *a, struct moment now, bool is_last)
         said(a, r);
 }
 
+/* --- a file that somebody removed or replaced --- */
+
+static int save_everything(struct alerts *a, struct moment now)
+{
+    struct saving s = {.a = a, .is_begun = true};
+    int r = alertdb_begin(a->db);
+    for (size_t i = 0; i < silences_n(a->silences) && r == 0; i++)
+        r = alertdb_put_silence(a->db, silences_at(a->silences, i));
+    if (r == 0)
+        r = dispatch_each_log(a->dispatch, save_told, &s);
+    if (r == 0)
+        r = save_all_held(&s, now);
+    if (r == 0)
+        return alertdb_commit(a->db);
+    alertdb_rollback(a->db);
+    return r;
+}
+
+/* Alerts themselves come back as rules tell them, each minute. */
+static void keep_place(struct alerts *a, struct moment now)
+{
+    struct err err = {.text = ""};
+    if (!a->dir || (a->db && alertdb_is_in_place(a->db)))
+        return;
+    if (a->db)
+        LOG_ERROR("alerts.db was removed or replaced while in use, making it again");
+    a->db = alertdb_close(a->db);
+    int r = alertdb_open(a->dir, &a->db, &err);
+    said(a, r < 0 ? r : save_everything(a, now));
+}
+
 /* --- what goes --- */
 
 static bool is_needed(void *ctx, uint64_t fingerprint)
@@ -211,6 +242,7 @@ static void drop_silence(void *ctx, const char *id)
 
 void alerts_clean(struct alerts *a, struct moment now)
 {
+    keep_place(a, now);
     silences_clean(a->silences, now.wall_ms, drop_silence, a);
     if (!list_is_empty(&a->inbox) || !list_is_empty(&a->work))
         return; /* what they bring is not with dispatch yet */

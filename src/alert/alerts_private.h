@@ -62,7 +62,8 @@ struct alerts {
     struct silences *silences;
     struct delivery *delivery;
     struct alertmanagers *managers;
-    struct alertdb *db; /* NULL: nothing is kept */
+    struct alertdb *db; /* NULL: nothing is kept, or cannot be just now */
+    char *dir;          /* of alerts.db; NULL: nothing is kept */
     struct list inbox, jobs;
     size_t n_inbox;
     struct list work;          /* batches that the thread has taken; its own */

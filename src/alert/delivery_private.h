@@ -107,6 +107,19 @@ struct attempt *delivery_attempt_free(struct attempt *at); /* returns NULL */
 enum verdict delivery_attempt_judge(const struct attempt *at, const struct receiver_reply *reply,
                                     int64_t *ret_wait_ms, struct err *ret_why);
 
+/* --- delivery_held.c --- */
+
+/* Found or made; NULL: no memory. kind is a name of receiver_table. */
+struct integration *delivery_get_integration(struct delivery *y, struct span receiver, int index,
+                                             const char *kind);
+void delivery_integration_free(struct integration *to); /* with what is held for it */
+struct held *delivery_held_get(struct integration *to, struct span group_key);
+void delivery_held_free(struct held *h);
+
+/* Sets the rate that a rendered request has to keep to; without memory it is that of before. */
+void delivery_find_rate(struct delivery *y, struct integration *to, const struct attempt *at);
+void delivery_free_rates(struct delivery *y); /* those that nobody keeps to */
+
 /* When an integration may send, whatever is held for it. */
 int64_t delivery_free_ms(const struct integration *to);
 

@@ -14,64 +14,7 @@ enum {
     /* How long an alert that is resolved and told is known, so that it is not told again. Rules
      * repeat a resolution for 15 min. */
     QUIET_MS = 20 * 60 * 1000,
-    /* Times told by different threads are that much out of order at most. */
-    BACK_MS = 1000,
-    /* Later than due by more than this: the clock was stepped, or the machine slept. */
-    LATE_MS = 30 * 1000,
 };
-
-/* --- the clock --- */
-
-static int shift_item(void *ctx, struct alert_map_node *node)
-{
-    struct dispatch_item *item = ALERT_MAP_ENTRY(node, struct dispatch_item, node);
-    const int64_t *by_ms = ctx;
-    if (!item->is_resolved) {
-        item->ends_ms += *by_ms;
-        if (item->place)
-            item->place->source.until_ms += *by_ms;
-    }
-    item->quiet_ms += *by_ms;
-    return 0;
-}
-
-static int shift_entry(void *ctx, struct alert_map_node *node)
-{
-    struct dispatch_entry *e = ALERT_MAP_ENTRY(node, struct dispatch_entry, node);
-    if (!e->is_gone)
-        e->log.told_ms += *(const int64_t *)ctx;
-    return 0;
-}
-
-/* All by the same: the heap stays in order. */
-static void step_back(struct dispatch *d, int64_t by_ms)
-{
-    for (size_t i = 0; i < d->board->n_heap; i++) {
-        struct dispatch_set *set = d->board->heap[i];
-        set->next_ms += by_ms;
-        set->due_ms += by_ms;
-        for (size_t k = 0; k < set->n_channels; k++)
-            set->channels[k].due_ms += by_ms;
-    }
-    (void)alert_map_each(&d->items, shift_item, &by_ms); /* never end early */
-    (void)alert_map_each(&d->entries, shift_entry, &by_ms);
-}
-
-static void on_time(struct dispatch *d, int64_t now_ms)
-{
-    int64_t due_ms = dispatch_next_ms(d);
-    int64_t expected_ms = d->seen_ms;
-    if (due_ms != INT64_MAX && due_ms > expected_ms)
-        expected_ms = due_ms;
-    int64_t late_ms = now_ms - expected_ms, back_ms = now_ms - d->seen_ms;
-    if (d->seen_ms != 0 && back_ms < 0 && back_ms >= -BACK_MS)
-        return;
-    if (d->seen_ms != 0 && back_ms < 0)
-        step_back(d, back_ms);
-    else if (d->seen_ms != 0 && due_ms != INT64_MAX && late_ms > LATE_MS)
-        (void)alert_map_each(&d->items, shift_item, &late_ms);
-    d->seen_ms = now_ms;
-}
 
 /* --- alerts --- */
 
@@ -209,7 +152,7 @@ int dispatch_put(struct dispatch *d, const struct alert_notice *n, int64_t now_m
 {
     uint64_t fingerprint = alert_fingerprint(n->labels);
     struct dispatch_text *text = NULL;
-    on_time(d, now_ms);
+    dispatch_clock(d, now_ms);
     drop_quiet(d, now_ms);
     struct dispatch_item *item = item_find(d, n->labels, fingerprint), *made = NULL;
     if (item && is_known_end(item, n))
@@ -299,7 +242,7 @@ int dispatch_next(struct dispatch *d, const struct silences *s, int64_t now_ms, 
                   struct dispatch_due *ret)
 {
     int r = 0;
-    on_time(d, now_ms);
+    dispatch_clock(d, now_ms);
     drop_quiet(d, now_ms);
     dispatch_entry_sweep(d, now_ms);
     while (r == 0 && dispatch_next_ms(d) <= now_ms)

@@ -8,45 +8,6 @@
 #include "alert/fingerprint.h"
 #include "base/mem.h"
 
-/* --- heap --- */
-
-static bool is_before(const struct dispatch_set *x, const struct dispatch_set *y)
-{
-    return x->due_ms != y->due_ms ? x->due_ms < y->due_ms : x->order < y->order;
-}
-
-static void heap_set(struct dispatch_board *b, size_t at, struct dispatch_set *set)
-{
-    b->heap[at] = set;
-    set->heap_at = at;
-}
-
-static void heap_restore(struct dispatch_board *b, struct dispatch_set *set)
-{
-    size_t at = set->heap_at;
-    for (; at > 0 && is_before(set, b->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        heap_set(b, at, b->heap[(at - 1) / 2]);
-    for (;;) {
-        size_t child = 2 * at + 1;
-        if (child + 1 < b->n_heap && is_before(b->heap[child + 1], b->heap[child]))
-            child++;
-        if (child >= b->n_heap || !is_before(b->heap[child], set))
-            break;
-        heap_set(b, at, b->heap[child]);
-        at = child;
-    }
-    heap_set(b, at, set);
-}
-
-static void heap_remove(struct dispatch_board *b, struct dispatch_set *set)
-{
-    struct dispatch_set *last = b->heap[--b->n_heap];
-    if (last == set)
-        return;
-    heap_set(b, set->heap_at, last);
-    heap_restore(b, last);
-}
-
 void dispatch_board_move(struct dispatch_board *b, struct dispatch_set *set)
 {
     set->due_ms = set->next_ms;
@@ -55,10 +16,8 @@ void dispatch_board_move(struct dispatch_board *b, struct dispatch_set *set)
         if (c->state == CHANNEL_WAITING && c->due_ms < set->due_ms)
             set->due_ms = c->due_ms;
     }
-    heap_restore(b, set);
+    dispatch_heap_restore(b, set);
 }
-
-/* --- groups --- */
 
 static uint64_t set_hash(const struct alert_route *r, struct labels l)
 {
@@ -146,19 +105,6 @@ static void set_free(struct dispatch_set *set)
     mem_free(set);
 }
 
-static int heap_reserve(struct dispatch_board *b)
-{
-    if (b->n_heap < b->heap_cap)
-        return 0;
-    size_t cap = b->heap_cap ? 2 * b->heap_cap : 16;
-    struct dispatch_set **heap = mem_realloc(b->heap, cap * sizeof(struct dispatch_set *));
-    if (!heap)
-        return -ENOMEM;
-    b->heap = heap;
-    b->heap_cap = cap;
-    return 0;
-}
-
 static int set_new(struct dispatch_board *b, const struct alert_route *route, struct labels l,
                    struct dispatch_set **ret)
 {
@@ -175,7 +121,7 @@ static int set_new(struct dispatch_board *b, const struct alert_route *route, st
     if (r == 0)
         r = set_texts(set, group);
     if (r == 0)
-        r = heap_reserve(b);
+        r = dispatch_heap_reserve(b);
     arena_done(&a);
     if (r < 0)
         set_free(set);
@@ -194,7 +140,7 @@ static void set_link(struct dispatch *d, struct dispatch_board *b, struct dispat
         set->channels[i].token = ++d->token;
     set->next_ms = is_old ? now_ms : now_ms + set->route->group_wait_ms;
     alert_map_add(&b->sets, &set->node, hash);
-    heap_set(b, b->n_heap++, set);
+    dispatch_heap_add(b, set);
     dispatch_board_move(b, set);
 }
 
@@ -209,7 +155,7 @@ static void set_unlink(struct dispatch *d, struct dispatch_board *b, struct disp
             ALERT_MAP_ENTRY(node, struct dispatch_out, node)->set = NULL;
     }
     alert_map_remove(&b->sets, &set->node);
-    heap_remove(b, set);
+    dispatch_heap_remove(b, set);
     set_free(set);
 }
 
@@ -351,8 +297,7 @@ void dispatch_board_reheap(struct dispatch_board *b)
     size_t n = b->n_heap;
     b->n_heap = 0;
     for (size_t i = 0; i < n; i++) {
-        heap_set(b, b->n_heap, b->heap[i]);
-        b->n_heap++;
+        dispatch_heap_add(b, b->heap[i]);
         dispatch_board_move(b, b->heap[i]);
     }
 }

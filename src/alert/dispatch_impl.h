@@ -118,6 +118,16 @@ struct dispatch {
     int64_t swept_ms; /* when old entries were looked for */
 };
 
+/* --- dispatch_clock.c --- */
+void dispatch_clock(struct dispatch *d, int64_t now_ms); /* before anything that goes by the time */
+
+/* --- dispatch_heap.c --- */
+void dispatch_heap_add(struct dispatch_board *b, struct dispatch_set *set); /* there is room */
+int dispatch_heap_reserve(struct dispatch_board *b) WARN_UNUSED;            /* for one more */
+void dispatch_heap_remove(struct dispatch_board *b, struct dispatch_set *set);
+/* After a change of due_ms. */
+void dispatch_heap_restore(struct dispatch_board *b, struct dispatch_set *set);
+
 /* --- dispatch_board.c --- */
 int dispatch_board_new(struct alert_file *file, struct dispatch_board **ret) WARN_UNUSED;
 struct dispatch_board *dispatch_board_free(struct dispatch_board *b); /* not the places */

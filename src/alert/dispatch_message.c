@@ -77,12 +77,10 @@ static bool is_subset(const uint64_t *part, size_t n_part, const uint64_t *of, s
     return true;
 }
 
-/* Why to tell, or an empty text. */
-static struct span reason_of(const struct dispatch_entry *e, const struct audible *v,
-                             bool sends_resolved, int64_t repeat_ms, int64_t now_ms)
+/* Why to tell again, or an empty text. */
+static struct span reason_after(const struct dispatch_entry *e, const struct audible *v,
+                                bool sends_resolved, int64_t repeat_ms, int64_t now_ms)
 {
-    if (!e || e->is_gone)
-        return v->n_firing > 0 ? SPAN("first notification") : SPAN("");
     if (!is_subset(v->firing, v->n_firing, e->log.firing, e->log.n_firing))
         return e->log.n_firing == 0 ? SPAN("first notification") : SPAN("new alerts added");
     if (v->n_firing == 0)
@@ -91,6 +89,16 @@ static struct span reason_of(const struct dispatch_entry *e, const struct audibl
         !is_subset(v->resolved, v->n_resolved, e->log.resolved, e->log.n_resolved))
         return SPAN("some alerts resolved");
     return e->log.told_ms < now_ms - repeat_ms ? SPAN("repeat interval elapsed") : SPAN("");
+}
+
+static struct span reason_of(const struct dispatch_entry *e, const struct audible *v,
+                             bool sends_resolved, int64_t repeat_ms, int64_t now_ms)
+{
+    if (v->n == 0)
+        return SPAN("");
+    if (e && !e->is_gone)
+        return reason_after(e, v, sends_resolved, repeat_ms, now_ms);
+    return v->n_firing > 0 ? SPAN("first notification") : SPAN("");
 }
 
 /* --- the message --- */
@@ -294,8 +302,7 @@ int dispatch_message_make(struct dispatch *d, struct dispatch_set *set, size_t c
         return r;
     struct dispatch_entry *last = dispatch_entry_find(d, set->key, set->route->receiver, in->index);
     struct span reason =
-        v.n == 0 ? SPAN("")
-                 : reason_of(last, &v, in->send_resolved, set->route->repeat_interval_ms, now_ms);
+        reason_of(last, &v, in->send_resolved, set->route->repeat_interval_ms, now_ms);
     if (reason.n == 0)
         return tell_nothing(d, c, last, &v);
     r = entry_for(set, in->index, &v, &entry);

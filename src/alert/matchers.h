@@ -38,6 +38,8 @@ int alert_matchers_print(const struct matcher *at, size_t n, struct buf *out) WA
 /* severity="P0": reads back as the same. */
 int alert_matchers_print_one(const struct matcher *m, struct buf *out) WARN_UNUSED;
 
+/* Whether a name or value with this byte needs quotes. */
+bool alert_matchers_is_reserved(char c);
 /* Whether a name may be one of a label: UTF-8, not empty. */
 bool alert_matchers_is_name(struct span s);
 

@@ -23,10 +23,10 @@ struct entry {
     struct arena arena; /* of all that s points to */
     struct alert_matchers matchers;
     struct alert_map_node by_id;
-    struct alert_map_node by_value; /* is_indexed */
+    const struct matcher *asks_for; /* the equation that says most, or NULL */
+    struct alert_map_node by_value; /* where there is one */
     struct list loose;              /* else */
-    bool is_indexed;
-    size_t at; /* in all */
+    size_t at;                      /* in all */
 };
 
 struct silences {
@@ -96,13 +96,10 @@ static struct entry *find(const struct silences *s, struct span id)
 static const struct matcher *telling(const struct silence *s)
 {
     const struct matcher *best = NULL;
-    size_t longest = 0;
     for (size_t i = 0; i < s->n_matchers; i++) {
         const struct matcher *m = &s->matchers[i];
-        if (m->op == MATCH_EQ && m->value.n > longest) {
+        if (m->op == MATCH_EQ && m->value.n > 0 && (!best || m->value.n > best->value.n))
             best = m;
-            longest = m->value.n;
-        }
     }
     return best;
 }
@@ -112,7 +109,7 @@ static void link_entry(struct silences *s, struct entry *e)
     const struct matcher *m = telling(&e->s);
     alert_map_add(&s->by_id, &e->by_id, hash_of(span_cstr(e->s.id), SPAN("")));
     list_init(&e->loose);
-    e->is_indexed = m != NULL;
+    e->asks_for = m;
     if (m)
         alert_map_add(&s->by_value, &e->by_value, hash_of(m->name, m->value));
     else
@@ -122,7 +119,7 @@ static void link_entry(struct silences *s, struct entry *e)
 static void unlink_entry(struct silences *s, struct entry *e)
 {
     alert_map_remove(&s->by_id, &e->by_id);
-    if (e->is_indexed)
+    if (e->asks_for)
         alert_map_remove(&s->by_value, &e->by_value);
     list_remove(&e->loose);
 }
@@ -354,8 +351,7 @@ static void match_value(const struct silences *s, const struct label *pair, stru
     struct alert_map_node *node = alert_map_first(&s->by_value, hash_of(pair->name, pair->value));
     for (; node; node = alert_map_next(node)) {
         const struct entry *e = ALERT_MAP_ENTRY(node, struct entry, by_value);
-        const struct matcher *m = telling(&e->s);
-        if (m && span_eq(m->name, pair->name) && is_match(e, l, now_ms))
+        if (span_eq(e->asks_for->name, pair->name) && is_match(e, l, now_ms))
             take(f, e);
     }
 }

@@ -24,7 +24,8 @@ struct alarms {
     struct config *config;
     struct alarms_files files; /* in force, or new */
     bool is_new;
-    struct alerts *alerts; /* NULL: the data directory is not ours yet */
+    struct alerts *alerts;       /* NULL: the data directory is not ours yet */
+    struct incidents *incidents; /* likewise */
 
     struct rules *rules; /* the thread's but for rules_write */
     struct usual usual;  /* the thread's */
@@ -33,6 +34,15 @@ struct alarms {
 static int64_t now_ms(void)
 {
     return clock_wall().us / 1000;
+}
+
+/* Once there, they stay until the end. */
+static struct incidents *incidents_of(struct alarms *a)
+{
+    pthread_mutex_lock(&a->lock);
+    struct incidents *incidents = a->incidents;
+    pthread_mutex_unlock(&a->lock);
+    return incidents;
 }
 
 /* --- what rules ask --- */
@@ -67,6 +77,21 @@ static void on_notify(void *ctx, const struct alert_notice *notices, size_t n)
     /* On the only thread that sets alerts. What is not taken is told again, by the resend rule. */
     if (a->alerts && alerts_put(a->alerts, notices, n) < 0)
         LOG_ERROR("%zu alerts could not be taken for delivery: out of memory, trying again", n);
+    if (a->incidents && incidents_put(a->incidents, notices, n, now_ms()) < 0)
+        LOG_WARN("%zu alerts could not be taken into an incident, trying again", n);
+}
+
+/* On the thread of delivery. What was found out stays with the incident. */
+static int on_evidence(void *ctx, const struct alert_notice *n, struct arena *arena,
+                       struct labels *ret)
+{
+    struct alarms *a = ctx;
+    int r = evidence_find(a->dir, n, arena, ret);
+    struct incidents *incidents = incidents_of(a);
+    if (r == 0 && ret->n > 0 && incidents &&
+        incidents_evidence(incidents, n->labels, *ret, now_ms()) < 0)
+        LOG_WARN("requests behind an alert could not be taken into its incident");
+    return r;
 }
 
 /* --- delivery --- */
@@ -81,8 +106,8 @@ static struct alerts_config alerts_config_of(struct alarms *a, struct span *urls
                                   .external_url = span_cstr(c->external_url),
                                   .alertmanagers = urls,
                                   .n_alertmanagers = c->alertmanagers.n,
-                                  .evidence = evidence_find,
-                                  .ctx = a->dir};
+                                  .evidence = on_evidence,
+                                  .ctx = a};
 }
 
 static bool is_store_ours(struct alarms *a)
@@ -90,6 +115,16 @@ static bool is_store_ours(struct alarms *a)
     struct store_status now;
     store_status(a->store, &now);
     return now.is_open;
+}
+
+/* Under the lock. */
+static void open_incidents(struct alarms *a)
+{
+    struct incidents_config config = {.dir = a->dir};
+    struct err err = {0};
+    if (incidents_open(&config, &a->incidents, &err) < 0)
+        LOG_ERROR("incidents cannot be kept: %s%s%s; trying again", err.text,
+                  err.hint[0] ? "; " : "", err.hint);
 }
 
 /* Under the lock. */
@@ -140,6 +175,19 @@ static void sleep_until(struct alarms *a, int64_t next_ms)
     pthread_mutex_unlock(&a->lock);
 }
 
+static void tend_incidents(struct alarms *a)
+{
+    struct reader *reader = NULL;
+    if (!a->incidents)
+        return;
+    if (incidents_wants_reader(a->incidents, now_ms()) && store_reader_open(a->store, &reader) < 0)
+        reader = NULL;
+    int r = incidents_tick(a->incidents, reader, now_ms());
+    (void)r; /* told by the incidents, and tried again */
+    if (reader)
+        tsdb_reader_close(reader);
+}
+
 static void *run(void *arg)
 {
     struct alarms *a = arg;
@@ -147,6 +195,8 @@ static void *run(void *arg)
     while (!must_stop(a)) {
         bool is_ours = is_store_ours(a);
         pthread_mutex_lock(&a->lock);
+        if (!a->incidents && is_ours)
+            open_incidents(a);
         if (!a->alerts && is_ours)
             open_alerts(a);
         if (a->is_new)
@@ -155,6 +205,7 @@ static void *run(void *arg)
         if (is_ours) {
             rules_tick(a->rules, now_ms(), must_stop, a);
             usual_tick(&a->usual, a->store, now_ms(), is_over, a);
+            tend_incidents(a);
         }
         sleep_until(a, rules_next_ms(a->rules));
     }
@@ -246,6 +297,7 @@ struct alarms *alarms_free(struct alarms *a)
     rules_free(a->rules);
     usual_done(&a->usual);
     alerts_free(a->alerts);
+    incidents_close(a->incidents);
     alarms_files_done(&a->files);
     config_unref(a->config);
     pthread_cond_destroy(&a->bell);
@@ -293,6 +345,15 @@ int alarms_use_alerts(struct alarms *a, void (*use)(void *ctx, struct alerts *al
     if (!alerts)
         return -EBUSY;
     use(ctx, alerts);
+    return 0;
+}
+
+int alarms_use_incidents(struct alarms *a, void (*use)(void *ctx, struct incidents *i), void *ctx)
+{
+    struct incidents *incidents = a ? incidents_of(a) : NULL;
+    if (!incidents)
+        return a ? -EBUSY : -ENODEV;
+    use(ctx, incidents);
     return 0;
 }
 

@@ -16,6 +16,7 @@
 
 #include "alert/alerts.h"
 #include "daemon/config.h"
+#include "incident/incidents.h"
 #include "rules/rules.h"
 #include "store/store.h"
 
@@ -40,6 +41,8 @@ int alarms_configure(struct alarms *a, struct config *c, const struct alarms_fil
 /* -EBUSY: not open yet. */
 int alarms_use_rules(struct alarms *a, void (*use)(void *ctx, struct rules *r), void *ctx);
 int alarms_use_alerts(struct alarms *a, void (*use)(void *ctx, struct alerts *al), void *ctx);
+
+int alarms_use_incidents(struct alarms *a, void (*use)(void *ctx, struct incidents *i), void *ctx);
 
 /* "rules": {...}, "alerts": {...} into the object that is open in w. */
 void alarms_write(struct alarms *a, struct jsonw *w);

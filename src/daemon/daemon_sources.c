@@ -110,6 +110,13 @@ static int source_alerts_use(void *arg, void (*use)(void *ctx, struct alerts *a)
     return alarms_use_alerts(d->alarms, use, ctx);
 }
 
+static int source_incidents_use(void *arg, void (*use)(void *ctx, struct incidents *i), void *ctx)
+{
+    struct daemon *d = arg;
+
+    return alarms_use_incidents(d->alarms, use, ctx);
+}
+
 static void source_query_limits(void *arg, struct api_query_limits *ret)
 {
     struct daemon *d = arg;
@@ -184,6 +191,7 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .query_limits = source_query_limits,
                                   .rules_use = source_rules_use,
                                   .alerts_use = source_alerts_use,
+                                  .incidents_use = source_incidents_use,
                                   .targets = source_targets,
                                   .own_labels = d->own_labels,
                                   .arg = d};

@@ -56,8 +56,11 @@ struct look {
     size_t n_values, n_rows, n_failed;
 };
 
-static const struct subject *subject_of(struct span expr)
+/* An alert of an objective says which one. */
+static const struct subject *subject_of(const struct alert_notice *n)
 {
+    struct span objective = labels_get(n->labels, SPAN("objective"));
+    struct span expr = objective.n > 0 ? objective : n->expr;
     for (size_t i = 0; i < ARRAY_LEN(subjects); i++) {
         if (span_find(expr, span_cstr(subjects[i].word)) < expr.n)
             return &subjects[i];
@@ -232,7 +235,7 @@ static void look_begin(struct look *l, const struct alert_notice *n)
 
 int evidence_find(void *ctx, const struct alert_notice *n, struct arena *a, struct labels *ret)
 {
-    struct look l = {.arena = a, .subject = subject_of(n->expr)};
+    struct look l = {.arena = a, .subject = subject_of(n)};
     struct rows_reader *reader = NULL;
     *ret = (struct labels){0};
     if (l.subject && l.subject->field)

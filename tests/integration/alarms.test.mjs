@@ -173,7 +173,7 @@ test('the real Prometheus fires the same alert within an interval, the real Aler
     receivers: [{ name: 'hook', webhook_configs: [{ url: `${sink.url}/am`, send_resolved: true }] }],
   });
   const { gateway, ask, alerts } = await withRules(t,
-    { config: { alerting: { alertmanagers: [alertmanager.url] } } });
+    { config: { alerting: { alertmanagers: [`http://127.0.0.1:${alertmanager.port}`] } } });
   await ask(FAST);
   const prometheus = await startPrometheus(t, { targets: [gateway.adminPort], interval: '1s', rules: RULES });
   await waitFor('what it scrapes', () => prometheus.scalar('count_over_time(llm_ttft_seconds_count[5s]) >= 4'),
@@ -196,7 +196,7 @@ test('the real Prometheus fires the same alert within an interval, the real Aler
   const message = await waitFor('what Alertmanager makes of it', () => sink.messages[0], { timeoutMs: 20000 });
   assert.equal(message.body.alerts[0].labels.alertname, 'TTFTHigh');
   assert.ok(message.body.alerts[0].annotations.exemplar_requests);
-  const shown = execFileSync('amtool', [`--alertmanager.url=${alertmanager.url}`, 'alert', 'query'], { encoding: 'utf8' });
+  const shown = execFileSync('amtool', [`--alertmanager.url=http://127.0.0.1:${alertmanager.port}`, 'alert', 'query'], { encoding: 'utf8' });
   assert.match(shown, /TTFTHigh/);
   await waitFor('that it is resolved there', async () => {
     await ask(FAST);

@@ -1,21 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 // Delivery of alerts (alert/alerts.h) beside local HTTP and SMTP sinks: what arrives, every way in
 // which a receiver can fail, and that nothing is lost, repeated, or held up by somebody else.
+// @tsan
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cleanup } from './lib/cleanup.mjs';
 import { HttpSink, noPlayer, Player, routes, SmtpSink } from './lib/alert_sinks.mjs';
-import { tempDir } from './lib/process.mjs';
+import { Process, tempDir } from './lib/process.mjs';
 import testWithLimit from './lib/test.mjs';
 import { says, SLOW, waitFor } from './lib/wait.mjs';
 
 const test = (name, fn, options = {}) => testWithLimit(name, fn, { limitMs: 40000, ...options, skip: noPlayer });
+async function freePort() {
+  const server = net.createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  return port;
+}
+
 const waitingOf = async (p, receiver) => (await p.show('deliveries')).waiting.find((w) => w.receiver === receiver);
 const webhook = (url) => `webhook_configs: [{url: '${url}', timeout: 1s}]`;
 
@@ -82,10 +92,7 @@ const FAILURES = {
 test('every failure is kept and shown, and delays nobody else', async (t) => {
   const answers = Object.fromEntries(Object.entries(FAILURES).map(([k, [f]]) => [`/${k}`, f]));
   const sink = await HttpSink.start(t, answers);
-  const closed = net.createServer().listen(0, '127.0.0.1');
-  await once(closed, 'listening');
-  const refused = closed.address().port;
-  closed.close();
+  const refused = await freePort();
   const ding = (url) => `dingtalk_configs: [{url: '${url}', timeout: 1s}]`;
   const p = await Player.start(t, routes({
     good: webhook(`${sink.url}/good`),
@@ -140,7 +147,6 @@ test('a mended receiver is tried at once after a reload', async (t) => {
   const w = await waitFor('it to be given up', () => waitingOf(p, 'ding'));
   assert.equal(w.givenUp, true);
   assert.match(w.hint, /keyword/);
-  const { writeFileSync } = await import('node:fs');
   writeFileSync(p.file, yaml('gateway'));
   assert.equal(await p.call({ reload: p.file }), 0);
   await waitFor('it to be delivered', async () => (await p.show('stats')).delivered === 1);
@@ -312,6 +318,29 @@ test('every Alertmanager gets every notice, whatever the others do', async (t) =
   assert.match(alertmanagers[2].error, /answered 400: bad start time/);
   assert.equal(alertmanagers[3].waiting >= 300, true);
 });
+
+const ALERTMANAGER = ['/usr/bin/prometheus-alertmanager'].find(existsSync);
+testWithLimit('a real Alertmanager takes, groups and resolves them', async (t) => {
+  const sink = await HttpSink.start(t);
+  const dir = tempDir(t);
+  writeFileSync(join(dir, 'am.yml'), `route: {receiver: hook, group_by: [alertname], group_wait: 100ms, group_interval: 300ms}
+receivers: [{name: hook, webhook_configs: [{url: '${sink.url}/am'}]}]
+`);
+  const port = await freePort();
+  const am = new Process(ALERTMANAGER, [`--config.file=${join(dir, 'am.yml')}`, `--storage.path=${dir}`,
+    `--web.listen-address=127.0.0.1:${port}`, '--cluster.listen-address=']);
+  cleanup(t, async () => { am.signal('SIGTERM'); await am.exited; });
+  const p = await Player.start(t, routes({ hook: webhook(`${sink.url}/ours`) }), { alertmanagers: [`http://127.0.0.1:${port}`] });
+  await p.fire({ alertname: 'A', model: 'm', text: '模型 "x"' });
+  const theirs = await sink.nth('/am', 1, { timeoutMs: 15000 });
+  const ours = await sink.nth('/ours', 1);
+  for (const key of ['version', 'status', 'groupLabels', 'commonLabels', 'commonAnnotations', 'truncatedAlerts'])
+    assert.deepEqual(ours[key], theirs[key], key);
+  for (const key of ['status', 'labels', 'annotations', 'fingerprint', 'generatorURL', 'startsAt'])
+    assert.deepEqual(ours.alerts[0][key], theirs.alerts[0][key], key);
+  await p.resolve({ alertname: 'A', model: 'm', text: '模型 "x"' });
+  await waitFor('its end', () => sink.to('/am').some((r) => JSON.parse(r.text).status === 'resolved'), { timeoutMs: 15000 });
+}, { limitMs: 60000, skip: noPlayer || (!ALERTMANAGER && 'no prometheus-alertmanager') });
 
 const AMTOOL = ['/usr/bin/amtool'].find(existsSync);
 testWithLimit('amtool reads alerts and silences', async (t) => {

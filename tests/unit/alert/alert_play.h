@@ -14,8 +14,8 @@
  *   slow RECEIVER MS   its messages take so long from here on
  *   step MS            the clock is stepped
  *
- * Times are ms since the epoch. Written is a line for each message that was handed out:
- *   MS RECEIVER/INDEX {group labels} +{firing} -{resolved} reason [failed]
+ * Times are ms since the epoch. Written is a line for each message that was handed out, as JSON or
+ *   MS RECEIVER/INDEX +firing -resolved reason [failed]
  */
 #ifndef ALERT_PLAY_H
 #define ALERT_PLAY_H
@@ -48,7 +48,7 @@ struct play {
     size_t n_fails, n_slow;
     struct play_out outs[PLAY_OUT_MAX]; /* messages that take their time */
     size_t n_outs;
-    bool names_only; /* labels as the value of alertname */
+    bool names_only; /* not JSON */
 };
 
 static inline void play_init(struct play *p, struct alert_file *f, int64_t now_ms)
@@ -66,15 +66,56 @@ static inline void play_done(struct play *p)
     buf_done(&p->out);
 }
 
-static inline void play_labels(struct play *p, const char *sign, struct labels l)
+/* +x +y -z: by their names. */
+static inline void play_names(struct play *p, const struct alert_message *m)
 {
-    if (p->names_only) {
-        assert_int_equal(
-            buf_printf(&p->out, " %s%.*s", sign, SPAN_ARG(labels_get(l, SPAN("alertname")))), 0);
-        return;
+    for (size_t i = 0; i < m->n; i++)
+        assert_int_equal(buf_printf(&p->out, " %s%.*s", m->alerts[i].is_resolved ? "-" : "+",
+                                    SPAN_ARG(labels_get(m->alerts[i].labels, SPAN("alertname")))),
+                         0);
+}
+
+static inline void play_json_labels(struct jsonw *w, const char *key, struct labels l)
+{
+    jsonw_key(w, key);
+    jsonw_begin_object(w);
+    for (size_t i = 0; i < l.n; i++) {
+        jsonw_key_str(w, l.at[i].name);
+        jsonw_str(w, l.at[i].value);
     }
-    assert_int_equal(buf_printf(&p->out, " %s", sign), 0);
-    assert_int_equal(labels_print_pairs(l, &p->out), 0);
+    jsonw_end_object(w);
+}
+
+/* What a webhook would be told, in short. */
+static inline void play_json(struct play *p, const struct dispatch_due *due)
+{
+    const struct alert_message *m = &due->message;
+    struct jsonw w;
+    char fingerprint[24];
+    jsonw_init(&w, &p->out);
+    jsonw_begin_object(&w);
+    jsonw_key(&w, "at");
+    jsonw_i64(&w, p->now_ms);
+    jsonw_key(&w, "receiver");
+    jsonw_str(&w, m->receiver);
+    jsonw_key(&w, "index");
+    jsonw_i64(&w, due->integration->index);
+    jsonw_key(&w, "key");
+    jsonw_str(&w, m->group_key);
+    play_json_labels(&w, "group", m->group_labels);
+    play_json_labels(&w, "common", m->common_labels);
+    jsonw_key(&w, "alerts");
+    jsonw_begin_array(&w);
+    for (size_t i = 0; i < m->n; i++) {
+        (void)snprintf(fingerprint, sizeof(fingerprint), "%c%016llx",
+                       m->alerts[i].is_resolved ? '-' : '+',
+                       (unsigned long long)m->alerts[i].fingerprint);
+        jsonw_cstr(&w, fingerprint);
+    }
+    jsonw_end_array(&w);
+    jsonw_end_object(&w);
+    assert_int_equal(jsonw_error(&w), 0);
+    assert_int_equal(buf_append(&p->out, SPAN("\n")), 0);
 }
 
 static inline bool play_fails(struct play *p, struct span receiver, int64_t *ret_retry_ms)
@@ -103,15 +144,16 @@ static inline void play_message(struct play *p, const struct dispatch_due *due)
     const struct alert_message *m = &due->message;
     int64_t retry_ms = 0, takes_ms = play_takes(p, m->receiver);
     bool fails = play_fails(p, m->receiver, &retry_ms);
-    assert_int_equal(buf_printf(&p->out, "%lld %.*s/%d", (long long)p->now_ms,
-                                SPAN_ARG(m->receiver), due->integration->index),
-                     0);
-    if (!p->names_only)
-        play_labels(p, "", m->group_labels);
-    for (size_t i = 0; i < m->n; i++)
-        play_labels(p, m->alerts[i].is_resolved ? "-" : "+", m->alerts[i].labels);
-    assert_int_equal(buf_printf(&p->out, " %.*s%s\n", SPAN_ARG(m->reason), fails ? " failed" : ""),
-                     0);
+    if (p->names_only) {
+        assert_int_equal(buf_printf(&p->out, "%lld %.*s/%d", (long long)p->now_ms,
+                                    SPAN_ARG(m->receiver), due->integration->index),
+                         0);
+        play_names(p, m);
+        assert_int_equal(
+            buf_printf(&p->out, " %.*s%s\n", SPAN_ARG(m->reason), fails ? " failed" : ""), 0);
+    } else {
+        play_json(p, due);
+    }
     if (fails) {
         dispatch_failed(p->d, due->token, p->now_ms + retry_ms);
     } else if (takes_ms > 0) {

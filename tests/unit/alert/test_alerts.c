@@ -10,9 +10,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "alert/alerts.h"
+#include "alert/alerts_private.h"
 #include "alert/rate.h"
-#include "alert/transport.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "memfail.h"
@@ -99,6 +98,46 @@ static void calls_from_several_threads(void **state)
         alerts_stats(a, &stats);
         usleep(1000);
     }
+    alerts_free(a);
+    tempdir_remove(&dir);
+}
+
+/* --- alerts.db is gone --- */
+
+static void a_file_that_was_removed_is_made_again(void **state)
+{
+    (void)state;
+    struct tempdir dir;
+    struct alerts *a;
+    char id[SILENCE_ID_BYTES], kept[SILENCE_ID_BYTES] = "";
+    struct buf out;
+    struct jsonw w;
+    const struct alerts_filter all = {0};
+    tempdir_make(&dir);
+    assert_int_equal(alerts_new(&(struct alerts_config){.dir = dir.path}, &a, NULL), 0);
+    assert_int_equal(alerts_silence(a,
+                                    SPAN("{\"matchers\":[{\"name\":\"a\",\"value\":\"b\","
+                                         "\"isRegex\":false}],"
+                                         "\"startsAt\":\"2020-01-01T00:00:00Z\","
+                                         "\"endsAt\":\"2199-01-01T00:00:00Z\","
+                                         "\"createdBy\":\"ann\",\"comment\":\"c\"}"),
+                                    id, NULL),
+                     0);
+    assert_int_equal(unlink(tempdir_file(&dir, "alerts.db")), 0);
+    (void)unlink(tempdir_file(&dir, "alerts.db-wal"));
+    (void)unlink(tempdir_file(&dir, "alerts.db-shm"));
+    pthread_mutex_lock(&a->lock);
+    alerts_clean(a, alerts_now());
+    pthread_mutex_unlock(&a->lock);
+    alerts_free(a);
+    assert_int_equal(alerts_new(&(struct alerts_config){.dir = dir.path}, &a, NULL), 0);
+    buf_init(&out, 1 << 20);
+    jsonw_init(&w, &out);
+    alerts_write_silences(a, &all, &w);
+    size_t at = span_find(buf_span(&out), span_cstr(id));
+    (void)span_copy(span_from(buf_span(&out), at), kept, sizeof(kept));
+    assert_string_equal(kept, id);
+    buf_done(&out);
     alerts_free(a);
     tempdir_remove(&dir);
 }
@@ -244,6 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_from_several_threads),
+        cmocka_unit_test(a_file_that_was_removed_is_made_again),
         cmocka_unit_test(without_memory_nothing_is_left),
         cmocka_unit_test(without_memory_no_transfer_is_begun),
         cmocka_unit_test(line_ends_do_not_reach_the_wire),

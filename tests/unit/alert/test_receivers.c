@@ -227,12 +227,13 @@ static void configuration_is_printed_without_secrets(void **state)
         {&receiver_webhook,
          "receiver: {url: 'http://h/SECRET', timeout: 5s, http_config: {authorization: "
          "{credentials: SECRET}, http_headers: {X-Key: {secrets: [SECRET]}, Y: {files: [/f]}}, "
-         "tls_config: {ca_file: /ca}}}",
+         "proxy_url: 'http://u:SECRET@p', tls_config: {ca_file: /ca}}}",
          "receiver:\n  url: <secret>\n  timeout: \"5000ms\"\n  max_alerts: 0\n  http_config:\n"
          "    authorization:\n      credentials: <secret>\n    http_headers:\n      X-Key:\n"
          "        secrets:\n          - <secret>\n      \"Y\":\n        files:\n          - "
          "\"/f\"\n"
-         "    tls_config:\n      ca_file: \"/ca\"\n      insecure_skip_verify: false\n"},
+         "    proxy_url: <secret>\n    tls_config:\n      ca_file: \"/ca\"\n      "
+         "insecure_skip_verify: false\n"},
         {&receiver_dingtalk,
          "receiver: {access_token_file: /t, secret: SECRET, at_mobiles: [a, b], language: zh}",
          "receiver:\n  language: zh\n  access_token_file: \"/t\"\n  secret: <secret>\n"

@@ -42,7 +42,7 @@ static int add(struct curve *c, const char *model, int64_t from_ms, const double
     double copy[1024];
     struct label label = {SPAN("model"), span_cstr(model)};
     for (size_t i = 0; i < n; i++) {
-        has[i] = isnan(v[i]) ? 0 : 1;
+        has[i] = (uint8_t)!isnan(v[i]);
         copy[i] = v[i];
     }
     struct column col = {.labels = {&label, 1}, .v = copy, .has = has};
