@@ -120,7 +120,8 @@ static bool is_store_ours(struct alarms *a)
 /* Under the lock. */
 static void open_incidents(struct alarms *a)
 {
-    struct incidents_config config = {.dir = a->dir};
+    struct incidents_config config = {.dir = a->dir,
+                                      .range_ms = 4 * a->config->history_interval_ns / NS_PER_MS};
     struct err err = {0};
     if (incidents_open(&config, &a->incidents, &err) < 0)
         LOG_ERROR("incidents cannot be kept: %s%s%s; trying again", err.text,

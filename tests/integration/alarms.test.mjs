@@ -94,6 +94,17 @@ test('from a slow request to a message with the requests behind it, and back', a
   const series = await getJson(gateway.adminPort, '/api/v1/query?query=ALERTS%7Balertstate%3D%22firing%22%7D');
   assert.equal(series.data.result[0].metric.alertname, 'TTFTHigh');
 
+  const cli = async (...args) =>
+    (await run(['incident', ...args, '--url', `http://127.0.0.1:${gateway.adminPort}`])).stdout;
+  const incident = (await waitFor('the incident', async () =>
+    (await cli('list')).match(/\d{8}T\d{4}-\d+/)))[0];
+  await cli('note', incident, 'restarted the engine', '--by', 'ops');
+  const told = await waitFor('the requests behind it', async () => {
+    const text = await cli('show', incident, '--markdown');
+    return text.includes(ids[0]) && text;
+  });
+  assert.match(told, /TTFTHigh[^]*restarted the engine/);
+
   const resolved = await waitFor('the end', async () => {
     await ask(FAST);
     return sink.messages.find((m) => m.body.status === 'resolved');
