@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/alarms_private.h - private to daemon/alarms*: rules, alerts and incidents in one place.
+ *
+ * Threading: by member; what is under the lock is also only changed by the evaluator's thread, once
+ *            it runs, and by alarms_configure.
+ */
+#ifndef DAEMON_ALARMS_PRIVATE_H
+#define DAEMON_ALARMS_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "daemon/alarms.h"
+#include "daemon/usual.h"
+
+struct alarms {
+    pthread_t thread;
+    bool has_thread;
+    struct store *store;
+    char *dir;
+    _Atomic bool must_stop;
+
+    pthread_mutex_t lock; /* of the following, and of alerts while it is used or changed */
+    pthread_cond_t bell;
+    struct config *config;
+    struct alarms_files files; /* in force, or new */
+    bool is_new;
+    struct alerts *alerts;       /* NULL: the data directory is not ours yet */
+    struct incidents *incidents; /* likewise */
+
+    struct rules *rules; /* the thread's but for rules_write */
+    struct usual usual;  /* the thread's */
+};
+
+/* alarms_turn.c: the rules, which ask what is said there; the evaluator's thread. */
+int alarms_rules_new(struct alarms *a, const struct rules_config *config) WARN_UNUSED;
+void *alarms_run(void *alarms);
+
+/* Once there, they stay until the end. */
+struct incidents *alarms_incidents(struct alarms *a);
+
+#endif

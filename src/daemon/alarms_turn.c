@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/alarms_turn.c - turns of the evaluator's thread: slots evaluated, what comes of them put
+ * into the store, to delivery and into incidents.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/process.h"
+#include "daemon/alarms_private.h"
+#include "daemon/evidence.h"
+
+enum { LOOK_MS = 1000 }; /* whether the store is open, whether there is something new */
+
+static int64_t now_ms(void)
+{
+    return clock_wall().us / 1000;
+}
+
+/* --- what rules ask --- */
+
+static int on_reader_open(void *ctx, struct reader **ret)
+{
+    struct alarms *a = ctx;
+    return store_reader_open(a->store, ret);
+}
+
+static void on_reader_close(void *ctx, struct reader *r)
+{
+    (void)ctx;
+    tsdb_reader_close(r);
+}
+
+static int on_write(void *ctx, struct batch *b, uint64_t *ret_number)
+{
+    struct alarms *a = ctx;
+    return store_write(a->store, b, ret_number);
+}
+
+static uint64_t on_written(void *ctx)
+{
+    struct alarms *a = ctx;
+    return store_written(a->store);
+}
+
+static void on_notify(void *ctx, const struct alert_notice *notices, size_t n)
+{
+    struct alarms *a = ctx;
+    /* On the only thread that sets alerts. What is not taken is told again, by the resend rule. */
+    if (a->alerts && alerts_put(a->alerts, notices, n) < 0)
+        LOG_ERROR("%zu alerts could not be taken for delivery: out of memory, trying again", n);
+    if (a->incidents && incidents_put(a->incidents, notices, n, now_ms()) < 0)
+        LOG_WARN("%zu alerts could not be taken into an incident, trying again", n);
+}
+
+/* On the thread of delivery. What was found out stays with the incident. */
+static int on_evidence(void *ctx, const struct alert_notice *n, struct arena *arena,
+                       struct labels *ret)
+{
+    struct alarms *a = ctx;
+    int r = evidence_find(a->dir, n, arena, ret);
+    struct incidents *incidents = alarms_incidents(a);
+    if (r == 0 && ret->n > 0 && incidents &&
+        incidents_evidence(incidents, n->labels, *ret, now_ms()) < 0)
+        LOG_WARN("requests behind an alert could not be taken into its incident");
+    return r;
+}
+
+int alarms_rules_new(struct alarms *a, const struct rules_config *config)
+{
+    struct rules_ops ops = {.reader_open = on_reader_open,
+                            .reader_close = on_reader_close,
+                            .write = on_write,
+                            .written = on_written,
+                            .notify = on_notify,
+                            .ctx = a};
+    return rules_new(config, &ops, &a->rules);
+}
+
+/* --- delivery --- */
+
+static struct alerts_config alerts_config_of(struct alarms *a, struct span *urls)
+{
+    const struct config *c = a->config;
+    for (size_t i = 0; i < c->alertmanagers.n; i++)
+        urls[i] = span_cstr(c->alertmanagers.items[i]);
+    return (struct alerts_config){.dir = a->dir,
+                                  .file = a->files.routes,
+                                  .external_url = span_cstr(c->external_url),
+                                  .alertmanagers = urls,
+                                  .n_alertmanagers = c->alertmanagers.n,
+                                  .evidence = on_evidence,
+                                  .ctx = a};
+}
+
+static bool is_store_ours(struct alarms *a)
+{
+    struct store_status now;
+    store_status(a->store, &now);
+    return now.is_open;
+}
+
+/* Under the lock. */
+static void open_incidents(struct alarms *a)
+{
+    struct incidents_config config = {.dir = a->dir,
+                                      .range_ms = 4 * a->config->history_interval_ns / NS_PER_MS};
+    struct err err = {0};
+    if (incidents_open(&config, &a->incidents, &err) < 0)
+        LOG_ERROR("incidents cannot be kept: %s%s%s; trying again", err.text,
+                  err.hint[0] ? "; " : "", err.hint);
+}
+
+/* Under the lock. */
+static void open_alerts(struct alarms *a)
+{
+    struct span urls[CONFIG_ALERTMANAGERS_MAX];
+    struct alerts_config config = alerts_config_of(a, urls);
+    struct err err = {0};
+    if (alerts_new(&config, &a->alerts, &err) < 0)
+        LOG_ERROR("alerts cannot be delivered: %s%s%s; trying again", err.text,
+                  err.hint[0] ? "; " : "", err.hint);
+}
+
+/* Under the lock. */
+static void take_new(struct alarms *a)
+{
+    struct span urls[CONFIG_ALERTMANAGERS_MAX];
+    struct alerts_config config = alerts_config_of(a, urls);
+    int r = rules_load(a->rules, a->files.rules, a->files.n_rules, now_ms());
+    if (r == 0 && a->alerts)
+        r = alerts_configure(a->alerts, &config);
+    a->is_new = r < 0; /* no memory: again with the next look */
+}
+
+/* --- the thread --- */
+
+static bool must_stop(void *ctx)
+{
+    struct alarms *a = ctx;
+    return atomic_load_explicit(&a->must_stop, memory_order_relaxed);
+}
+
+static int is_over(void *ctx)
+{
+    return must_stop(ctx) ? -ECANCELED : 0;
+}
+
+/* Until the next slot, or something new. */
+static void sleep_until(struct alarms *a, int64_t next_ms)
+{
+    int64_t ms = next_ms - now_ms();
+    ms = ms < 1 ? 1 : ms > LOOK_MS ? LOOK_MS : ms;
+    int64_t ns = clock_mono().ns + ms * NS_PER_MS;
+    struct timespec until = {.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
+    pthread_mutex_lock(&a->lock);
+    if (!a->is_new && !must_stop(a))
+        pthread_cond_timedwait(&a->bell, &a->lock, &until);
+    pthread_mutex_unlock(&a->lock);
+}
+
+static void tend_incidents(struct alarms *a)
+{
+    struct reader *reader = NULL;
+    if (!a->incidents)
+        return;
+    if (incidents_wants_reader(a->incidents, now_ms()) && store_reader_open(a->store, &reader) < 0)
+        reader = NULL;
+    int r = incidents_tick(a->incidents, reader, now_ms());
+    (void)r; /* told by the incidents, and tried again */
+    if (reader)
+        tsdb_reader_close(reader);
+}
+
+void *alarms_run(void *alarms)
+{
+    struct alarms *a = alarms;
+    process_name_thread("rules");
+    while (!must_stop(a)) {
+        bool is_ours = is_store_ours(a);
+        pthread_mutex_lock(&a->lock);
+        if (!a->incidents && is_ours)
+            open_incidents(a);
+        if (!a->alerts && is_ours)
+            open_alerts(a);
+        if (a->is_new)
+            take_new(a);
+        pthread_mutex_unlock(&a->lock);
+        if (is_ours) {
+            rules_tick(a->rules, now_ms(), must_stop, a);
+            usual_tick(&a->usual, a->store, now_ms(), is_over, a);
+            tend_incidents(a);
+        }
+        sleep_until(a, rules_next_ms(a->rules));
+    }
+    return NULL;
+}
