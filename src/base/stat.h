@@ -91,6 +91,12 @@ enum stat_id {
     STAT_STORE_ERRORS_OTHER,
     STAT_STORE_DAMAGED,        /* files or parts of them */
     STAT_STORE_SAMPLES,        /* of time series, stored */
+    STAT_RULE_EVALUATIONS,     /* by the evaluator's thread, as are the next ones */
+    STAT_RULE_FAILURES,        /* evaluations */
+    STAT_RULE_MISSED,          /* slots of groups */
+    STAT_RULE_TICK_US,         /* gauge: the last turn in which something was evaluated */
+    STAT_ALERT_PENDING,        /* gauge */
+    STAT_ALERT_FIRING,         /* gauge */
     STAT_ALERT_DELIVERED,      /* messages to receivers */
     STAT_ALERT_FAILED,         /* attempts; each is followed by another one */
     STAT_ALERT_GIVEN_UP,       /* the receiver will not take it */

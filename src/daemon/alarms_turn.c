@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/process.h"
+#include "base/stat.h"
 #include "daemon/alarms_private.h"
 #include "daemon/evidence.h"
 
@@ -159,6 +160,18 @@ static void sleep_until(struct alarms *a, int64_t next_ms)
     pthread_mutex_unlock(&a->lock);
 }
 
+static void tell_stats(const struct alarms *a)
+{
+    struct rules_stats now;
+    rules_stats(a->rules, &now);
+    stat_set(STAT_RULE_EVALUATIONS, (int64_t)now.n_evaluations);
+    stat_set(STAT_RULE_FAILURES, (int64_t)now.n_failures);
+    stat_set(STAT_RULE_MISSED, (int64_t)now.n_missed);
+    stat_set(STAT_RULE_TICK_US, now.last_tick_ns / NS_PER_US);
+    stat_set(STAT_ALERT_PENDING, (int64_t)now.n_pending);
+    stat_set(STAT_ALERT_FIRING, (int64_t)now.n_firing);
+}
+
 static void tend_incidents(struct alarms *a)
 {
     struct reader *reader = NULL;
@@ -190,6 +203,7 @@ void *alarms_run(void *alarms)
             rules_tick(a->rules, now_ms(), must_stop, a);
             usual_tick(&a->usual, a->store, now_ms(), is_over, a);
             tend_incidents(a);
+            tell_stats(a);
         }
         sleep_until(a, rules_next_ms(a->rules));
     }

@@ -22,7 +22,8 @@ export async function startPrometheus(t, {
   const port = await freePort();
   const config = {
     global: {
-      scrape_interval: interval, scrape_timeout: interval, evaluation_interval: interval,
+      scrape_interval: interval, scrape_timeout: interval,
+      evaluation_interval: rules && interval,
       external_labels: externalLabels,
     },
     scrape_configs: [{
