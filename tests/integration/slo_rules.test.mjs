@@ -243,6 +243,7 @@ async function compare(t, { target, rate, bad, minBad, seed }) {
   return isFiring.filter((f, i) => f && !isFiring[i - 1]).length;
 }
 
+/* A day takes promtool five seconds: two of them, or all with COMPARE=5. */
 test('the simulation fires exactly when PromQL does', async (t) => {
   const days = [
     { target: 99, rate: 60, bad: 8, minBad: 2, seed: 1 },
@@ -252,6 +253,6 @@ test('the simulation fires exactly when PromQL does', async (t) => {
     { target: 99.5, rate: 20, bad: 0.5, minBad: 6, seed: 5 },
   ];
   const pages = [];
-  for (const day of days) pages.push(await compare(t, day));
+  for (const day of days.slice(0, Number(process.env.COMPARE ?? 2))) pages.push(await compare(t, day));
   assert.ok(pages.slice(0, 4).every((n) => n > 0), `${pages}: a day without pages compares nothing`);
 }, NO_PROMTOOL);
