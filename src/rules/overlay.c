@@ -238,7 +238,8 @@ static int on_select(struct reader *r, const struct series_select *what, struct 
     struct series_ref *refs = arena_array(a, *ret_n + n, sizeof(*refs));
     if (!refs)
         return -ENOMEM;
-    memcpy(refs, *ret, *ret_n * sizeof(*refs));
+    if (*ret_n > 0)
+        memcpy(refs, *ret, *ret_n * sizeof(*refs));
     for (size_t i = 0; i < o->n; i++)
         if (o->at[i]->selected == o->n_selects)
             refs[(*ret_n)++] = (struct series_ref){o->at[i]->labels, OURS | i};
