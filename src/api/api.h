@@ -22,6 +22,7 @@
 #include "incident/incidents.h"
 #include "io/loop.h"
 #include "metrics/metrics.h"
+#include "review/review.h"
 #include "rules/rules.h"
 #include "series/reader.h"
 #include "store/rows.h"
@@ -66,6 +67,11 @@ struct api_sources {
     int (*alerts_use)(void *arg, void (*use)(void *ctx, struct alerts *a), void *ctx);
     /* Likewise the record of incidents, on threads of queries. */
     int (*incidents_use)(void *arg, void (*use)(void *ctx, struct incidents *i), void *ctx);
+    /* What an SLO review judges by: SLOs, rule files, incidents where there are any, the interval
+     * of rules; held until use returns, which may take long. On threads of queries. -ENODEV, -EBUSY
+     * as above. */
+    int (*review_use)(void *arg, void (*use)(void *ctx, const struct review_question *from),
+                      void *ctx);
     /* One JSON object per scraped target into the array that is open in w. NULL: none. */
     void (*targets)(void *arg, struct jsonw *w);
     void *arg;

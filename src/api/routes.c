@@ -56,6 +56,9 @@ static const struct route routes[] = {
     CALL("incidents/*/ack", ROUTE_WORK, incident_calls_ack, "POST: somebody sees to it; author"),
     CALL("incidents/*/noise", ROUTE_WORK, incident_calls_noise,
          "POST: it was noise, or one alert of it; author, alert, undo"),
+    CALL("slo/review", ROUTE_QUERY, review_calls_get,
+         "which alerts were noise, what none told of, budgets, advice; since=90d, to, "
+         "format=markdown"),
     CALL2("alerts", ROUTE_CALL, alerting_list, "alerts under delivery, as Alertmanager lists them"),
     CALL2("alerts/groups", ROUTE_CALL, alerting_groups, "the same by group"),
     CALL2("silences", ROUTE_LIST, alerting_silences, "silences; POST makes or changes one"),

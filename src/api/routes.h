@@ -88,6 +88,9 @@ void incident_calls_add_note(struct prom_call *c);
 void incident_calls_ack(struct prom_call *c);
 void incident_calls_noise(struct prom_call *c);
 
+/* review_calls.c */
+void review_calls_get(struct prom_call *c);
+
 /* search_answer.c */
 void search_list(struct prom_call *c);
 void search_one(struct prom_call *c);

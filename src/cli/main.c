@@ -42,7 +42,8 @@ static const struct {
     {"load", load_main, "send load to an endpoint and report latencies"},
     {"replay", replay_main, "measure a recorded stream"},
     {"rules", rules_check_main, "check rule files, run their unit tests, suggest thresholds"},
-    {"slo", slos_main, "alert rules of SLOs, how soon they page and how often for nothing"},
+    {"slo", slos_main,
+     "alert rules of SLOs, how soon they page and how often for nothing; reviews"},
     {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };

@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "cli/flag.h"
+#include "cli/review_ask.h"
 #include "cli/slos_table.h"
 #include "daemon/config.h"
 #include "slo/simulate.h"
@@ -21,12 +22,15 @@ static const char help[] =
     "usage: inferometer slo rules [--config FILE] [--out FILE]\n"
     "       inferometer slo table [--config FILE] [--months N]\n"
     "       inferometer slo simulate [--target PERCENT] [--rate N] [OPTIONS]\n"
+    "       inferometer slo review [--since 90d] [--markdown | --json]\n"
     "\n"
     "rules     prints the SLOs of the configuration as a Prometheus rule file: counts over "
     "windows,\n"
     "          burn-rate pages and tickets, what is left of the budget, no data.\n"
     "table     how soon a total outage pages for each objective, and how often chance does.\n"
     "simulate  pages of months in which a given part of the requests is bad.\n"
+    "review    asks a running gateway which alerts were noise and what none told of; has a --help "
+    "of its own.\n"
     "\n"
     "  -c, --config FILE   where the SLOs are; without: the presets chat, completion and batch\n"
     "  --out FILE          write there instead; the file is replaced when all of it is written\n"
@@ -252,14 +256,18 @@ int slos_main(int argc, char **argv)
                      .bad_percent = -1,
                      .per_hour = 60};
     struct err e = {0};
-    int r = wish_take(argc, argv, &w, &e);
+    int r;
+
+    if (argc > 1 && strcmp(argv[1], "review") == 0)
+        return review_ask_main(argc - 1, argv + 1);
+    r = wish_take(argc, argv, &w, &e);
 
     if (r > 0) {
         (void)fputs(help, stdout);
         return EXIT_OK;
     }
     if (r == 0 && !is_command(w.command)) {
-        r = err_set(&e, -EINVAL, "tell what to do: rules, table or simulate");
+        r = err_set(&e, -EINVAL, "tell what to do: rules, table, simulate or review");
         err_hint(&e, "inferometer slo --help");
     }
     return r < 0 ? flag_complain("slo", &e) : run(&w);
