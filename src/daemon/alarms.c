@@ -152,6 +152,31 @@ int alarms_use_incidents(struct alarms *a, void (*use)(void *ctx, struct inciden
     return 0;
 }
 
+/* Held by references, since it takes long; incidents stay until the end. */
+int alarms_use_review(struct alarms *a, void (*use)(void *ctx, const struct review_question *from),
+                      void *ctx)
+{
+    struct alarms_files files;
+    if (!a)
+        return -ENODEV;
+    pthread_mutex_lock(&a->lock);
+    int r = copy_files(&a->files, &files);
+    struct slo_set *slos = slo_set_ref(a->config->slo_set);
+    struct review_question from = {.incidents = a->incidents,
+                                   .slos = slos ? slos->items : NULL,
+                                   .n_slos = slos ? slos->n : 0,
+                                   .interval_ms = a->config->rules_interval_ns / NS_PER_MS};
+    pthread_mutex_unlock(&a->lock);
+    if (r == 0) {
+        from.files = files.rules;
+        from.n_files = files.n_rules;
+        use(ctx, &from);
+        alarms_files_done(&files);
+    }
+    (void)slo_set_unref(slos);
+    return r;
+}
+
 static void number_write(struct jsonw *w, const char *key, uint64_t n)
 {
     jsonw_key(w, key);

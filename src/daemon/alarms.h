@@ -17,6 +17,7 @@
 #include "alert/alerts.h"
 #include "daemon/config.h"
 #include "incident/incidents.h"
+#include "review/review.h"
 #include "rules/rules.h"
 #include "store/store.h"
 
@@ -43,6 +44,9 @@ int alarms_use_rules(struct alarms *a, void (*use)(void *ctx, struct rules *r), 
 int alarms_use_alerts(struct alarms *a, void (*use)(void *ctx, struct alerts *al), void *ctx);
 
 int alarms_use_incidents(struct alarms *a, void (*use)(void *ctx, struct incidents *i), void *ctx);
+/* What reviews judge by, as it is in force now; held until use returns. -ENOMEM, too. */
+int alarms_use_review(struct alarms *a, void (*use)(void *ctx, const struct review_question *from),
+                      void *ctx);
 
 /* "rules": {...}, "alerts": {...} into the object that is open in w. */
 void alarms_write(struct alarms *a, struct jsonw *w);

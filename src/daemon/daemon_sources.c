@@ -117,6 +117,14 @@ static int source_incidents_use(void *arg, void (*use)(void *ctx, struct inciden
     return alarms_use_incidents(d->alarms, use, ctx);
 }
 
+static int source_review_use(void *arg, void (*use)(void *ctx, const struct review_question *from),
+                             void *ctx)
+{
+    struct daemon *d = arg;
+
+    return alarms_use_review(d->alarms, use, ctx);
+}
+
 static void source_query_limits(void *arg, struct api_query_limits *ret)
 {
     struct daemon *d = arg;
@@ -192,6 +200,7 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .rules_use = source_rules_use,
                                   .alerts_use = source_alerts_use,
                                   .incidents_use = source_incidents_use,
+                                  .review_use = source_review_use,
                                   .targets = source_targets,
                                   .own_labels = d->own_labels,
                                   .arg = d};
