@@ -56,18 +56,24 @@ static const char *const statements[ALERTDB_STATEMENTS] = {
 
 /* --- life --- */
 
+static int path_of(const char *dir, char path[PATH_BYTES], struct err *reterr)
+{
+    if (snprintf(path, PATH_BYTES, "%s/alerts.db", dir) >= PATH_BYTES)
+        return err_set(reterr, -ENAMETOOLONG, "the data directory's path is too long");
+    return 0;
+}
+
 int alertdb_open(const char *dir, struct alertdb **ret, struct err *reterr)
 {
     char path[PATH_BYTES];
     bool was_damaged;
+    int r = path_of(dir, path, reterr);
+    if (r < 0)
+        return r;
     struct alertdb *d = mem_zalloc(1, sizeof(*d));
     if (!d)
         return err_set(reterr, -ENOMEM, "out of memory");
-    if (snprintf(path, sizeof(path), "%s/alerts.db", dir) >= (int)sizeof(path)) {
-        mem_free(d);
-        return err_set(reterr, -ENAMETOOLONG, "the data directory's path is too long");
-    }
-    int r = db_open_or_replace(path, &schema, &d->db, &was_damaged, reterr);
+    r = db_open_or_replace(path, &schema, &d->db, &was_damaged, reterr);
     for (size_t i = 0; i < ALERTDB_STATEMENTS && r == 0; i++) {
         r = db_prepare(d->db, statements[i], &d->statements[i]);
         if (r < 0)
@@ -79,6 +85,16 @@ int alertdb_open(const char *dir, struct alertdb **ret, struct err *reterr)
     }
     *ret = d;
     return 0;
+}
+
+int alertdb_replace(const char *dir, struct alertdb **d, struct err *reterr)
+{
+    char path[PATH_BYTES];
+    int r = path_of(dir, path, reterr);
+    *d = alertdb_close(*d);
+    if (r == 0 && (r = db_set_aside(path, NULL, 0)) < 0 && r != -ENOENT)
+        return err_set(reterr, r, "could not move \"%s\" aside: %s", path, err_str(r));
+    return r < 0 && r != -ENOENT ? r : alertdb_open(dir, d, reterr);
 }
 
 bool alertdb_is_in_place(const struct alertdb *d)

@@ -18,6 +18,8 @@
 
 struct alertdb;
 int alertdb_open(const char *dir, struct alertdb **ret, struct err *reterr) WARN_UNUSED;
+/* One that is damaged: it is moved aside, and a fresh one opened. *d is NULL where that fails. */
+int alertdb_replace(const char *dir, struct alertdb **d, struct err *reterr) WARN_UNUSED;
 /* Whether the file is still where it was opened; what is written to one that is not goes nowhere.
  */
 bool alertdb_is_in_place(const struct alertdb *d);

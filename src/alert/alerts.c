@@ -97,8 +97,6 @@ static int begin(struct alerts *a, const struct alerts_config *c, struct err *re
     if (c->dir && !(a->dir = mem_strdup(c->dir)))
         return err_set(reterr, -ENOMEM, "out of memory");
     if (a->dir)
-        r = alertdb_open(a->dir, &a->db, reterr);
-    if (r == 0)
         r = alerts_restore(a, reterr);
     if (r == 0 && (r = process_start_thread(&a->thread, NULL, alerts_run, a)) < 0)
         err_set(reterr, r, "could not start the thread of delivery: %s", err_str(r));

@@ -15,9 +15,16 @@
 #include "alert/alertmanager.h"
 #include "alert/alerts.h"
 #include "alert/map.h"
+#include "base/clock.h"
 #include "base/list.h"
 
-enum { INBOX_NOTICES_MAX = 200000, CLEAN_MS = 60 * 1000, HELD_SAVE_MS = 1000, TURN_MS = 1000 };
+enum {
+    INBOX_NOTICES_MAX = 200000,
+    CLEAN_MS = 60 * 1000,
+    HELD_SAVE_MS = 1000,
+    CATCH_UP_MS = 5 * 1000, /* between two tries to keep what could not be kept */
+    TURN_MS = 1000,
+};
 
 /* What one alerts_put brought. */
 struct inbox_batch {
@@ -71,16 +78,22 @@ struct alerts {
     struct evidence_source evidence_config, evidence_now; /* configured; the thread's own */
     char *external_url;
     int64_t started_ms;
-    int64_t clean_ms, held_saved_ms; /* clock of waits; the thread's own */
+    mono_t evidence_until; /* of this turn; the thread's own */
+    int64_t clean_ms, held_saved_ms, catch_up_ms; /* clock of waits; the thread's own */
     bool is_db_failing;
+    bool is_db_behind;  /* something was not written: all of it has to be */
+    bool is_db_damaged; /* it makes way for a fresh one */
+    bool is_unrestored; /* alerts.db has not been read yet */
 };
 
 struct moment alerts_now(void);
 
 /* --- alerts_keep.c: alerts.db; all with the lock --- */
+/* Opens and reads; one that cannot be opened is tried again by the thread, unless it is taken
+ * (-EBUSY) or there is no memory. */
 int alerts_restore(struct alerts *a, struct err *reterr) WARN_UNUSED;
 void alerts_keep_notices(struct alerts *a, const struct alert_notice *n, size_t count);
-/* What changed since the last time. */
+/* What changed since the last time, and what could not be written then. */
 void alerts_keep_changes(struct alerts *a, struct moment now, bool is_last);
 /* Silences that were changed at now_ms or later. */
 void alerts_keep_silences(struct alerts *a, int64_t now_ms);

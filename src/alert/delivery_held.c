@@ -178,6 +178,8 @@ int delivery_restore(struct delivery *y, const struct delivery_held *one, struct
     if (!kind)
         return 0; /* of a program that knew more */
     struct integration *to = delivery_get_integration(y, one->receiver, one->integration, kind);
+    if (to && find_held(to, one->group_key))
+        return 0; /* it is tried already */
     struct held *h = to ? delivery_held_get(to, one->group_key) : NULL;
     if (!h)
         return -ENOMEM;

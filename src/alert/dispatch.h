@@ -74,6 +74,7 @@ int dispatch_each_log(const struct dispatch *d,
 int dispatch_each_changed_log(struct dispatch *d,
                               int (*visit)(void *ctx, const struct dispatch_log *l),
                               void *ctx) WARN_UNUSED;
+/* What was told since is newer, and stays. */
 int dispatch_restore(struct dispatch *d, const struct dispatch_log *l) WARN_UNUSED;
 
 /* --- to look at: what is active, who keeps it quiet, who is told --- */

@@ -186,7 +186,9 @@ int dispatch_each_changed_log(struct dispatch *d,
 
 int dispatch_restore(struct dispatch *d, const struct dispatch_log *l)
 {
-    struct dispatch_entry *e = NULL;
+    struct dispatch_entry *e = dispatch_entry_find(d, l->group_key, l->receiver, l->integration);
+    if (e && e->log.told_ms >= l->told_ms)
+        return 0;
     int r = dispatch_entry_new(l, &e);
     if (r < 0)
         return r;

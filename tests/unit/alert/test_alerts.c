@@ -102,6 +102,40 @@ static void calls_from_several_threads(void **state)
     tempdir_remove(&dir);
 }
 
+/* --- evidence that takes its time --- */
+
+static int slow_evidence(void *ctx, const struct alert_notice *n, struct arena *a,
+                         struct labels *ret)
+{
+    (void)n;
+    (void)a;
+    (*(int *)ctx)++; /* read behind alerts_free */
+    *ret = (struct labels){0};
+    usleep(20000);
+    return 0;
+}
+
+static void looking_into_thousands_delays_nobody(void **state)
+{
+    (void)state;
+    enum { N = 2000, LEAST = 5 };
+    struct alerts *a;
+    struct alerts_stats stats = {0};
+    int n_looks = 0;
+    const struct alerts_config config = {.evidence = slow_evidence, .ctx = &n_looks};
+    assert_int_equal(alerts_new(&config, &a, NULL), 0);
+    mono_t start = clock_mono();
+    for (int i = 0; i < N; i++)
+        assert_int_equal(put_one(a, 0, i, false), 0);
+    while (stats.n_active < N) { /* one by one it would be 40 s */
+        assert_true(mono_diff(clock_mono(), start) < WAIT_S * NS_PER_S);
+        alerts_stats(a, &stats);
+        usleep(1000);
+    }
+    alerts_free(a);
+    assert_in_range(n_looks, LEAST, N / 2);
+}
+
 /* --- alerts.db is gone --- */
 
 static void a_file_that_was_removed_is_made_again(void **state)
@@ -283,6 +317,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_from_several_threads),
+        cmocka_unit_test(looking_into_thousands_delays_nobody),
         cmocka_unit_test(a_file_that_was_removed_is_made_again),
         cmocka_unit_test(without_memory_nothing_is_left),
         cmocka_unit_test(without_memory_no_transfer_is_begun),
