@@ -32,8 +32,8 @@ struct alerts_config {
     size_t n_alertmanagers;
     struct labels external_labels; /* added to what Alertmanagers get */
     /* Request ids behind an alert that begins to fire, and other numbers, as annotations; may be
-     * NULL. Called on the thread of delivery, for a part of its time: where too many alerts begin at
-     * once, the others are asked about with a later notice. *ret lives in a. */
+     * NULL. Called on the thread of delivery, for a part of its time: where too many alerts begin
+     * at once, the others are asked about with a later notice. *ret lives in a. */
     int (*evidence)(void *ctx, const struct alert_notice *n, struct arena *a, struct labels *ret);
     void *ctx;
 };

@@ -78,7 +78,7 @@ struct alerts {
     struct evidence_source evidence_config, evidence_now; /* configured; the thread's own */
     char *external_url;
     int64_t started_ms;
-    mono_t evidence_until; /* of this turn; the thread's own */
+    mono_t evidence_until;                        /* of this turn; the thread's own */
     int64_t clean_ms, held_saved_ms, catch_up_ms; /* clock of waits; the thread's own */
     bool is_db_failing;
     bool is_db_behind;  /* something was not written: all of it has to be */
