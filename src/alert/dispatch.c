@@ -111,7 +111,7 @@ static void drop_quiet(struct dispatch *d, int64_t now_ms)
 static void set_source(struct dispatch_item *item)
 {
     if (item->place)
-        item->place->source.until_ms = item->is_resolved ? INT64_MIN : item->ends_ms;
+        inhibit_set(&item->place->source, item->is_resolved ? INT64_MIN : item->ends_ms);
 }
 
 /* The same alert over again, or a later one: where their times overlap it began with the first, and

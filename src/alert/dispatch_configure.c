@@ -21,7 +21,7 @@ static int place_item(void *ctx, struct alert_map_node *node)
         return 0;
     int r = dispatch_board_place(rb->d, rb->to, item, &item->_placed, rb->d->seen_ms);
     if (r == 0)
-        item->_placed->source.until_ms = item->place->source.until_ms;
+        inhibit_set(&item->_placed->source, item->place->source.until_ms);
     return r;
 }
 

@@ -20,7 +20,7 @@ struct inhibit_link;
 struct inhibit_source {
     struct labels labels;
     uint64_t fingerprint;
-    int64_t until_ms;            /* fires until then; INT64_MIN: does not */
+    int64_t until_ms;            /* fires until then; INT64_MIN: does not; inhibit_set */
     struct inhibit_link *_links; /* NULL: no inhibition's source */
 };
 
@@ -31,6 +31,8 @@ struct inhibit *inhibit_free(struct inhibit *ih); /* the sources are as if remov
 /* labels and fingerprint are set. -ENOMEM: it is not in. */
 int inhibit_add(struct inhibit *ih, struct inhibit_source *s) WARN_UNUSED;
 void inhibit_remove(struct inhibit *ih, struct inhibit_source *s); /* also one that is not in */
+/* It fires until then. */
+void inhibit_set(struct inhibit_source *s, int64_t until_ms);
 
 /* A source that inhibits an alert with these labels now, or NULL. */
 const struct inhibit_source *inhibit_find(const struct inhibit *ih, struct labels l,
