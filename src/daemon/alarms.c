@@ -14,25 +14,12 @@ static void ring(struct alarms *a)
     pthread_mutex_unlock(&a->lock);
 }
 
-static int copy_files(const struct alarms_files *from, struct alarms_files *ret)
-{
-    struct rule_file **rules = mem_zalloc(from->n_rules + 1, sizeof(*rules));
-    if (!rules)
-        return -ENOMEM;
-    for (size_t i = 0; i < from->n_rules; i++)
-        rules[i] = rule_file_ref(from->rules[i]);
-    *ret = (struct alarms_files){.rules = rules,
-                                 .n_rules = from->n_rules,
-                                 .routes = from->routes ? alert_file_ref(from->routes) : NULL};
-    return 0;
-}
-
 static int init(struct alarms *a, const struct alarms_files *f)
 {
     struct rules_config config = {.interval_ms = a->config->rules_interval_ns / NS_PER_MS,
                                   .external_url = span_cstr(a->config->external_url)};
     a->dir = mem_strdup(a->config->data_dir);
-    int r = a->dir ? copy_files(f, &a->files) : -ENOMEM;
+    int r = a->dir ? alarms_files_copy(f, &a->files) : -ENOMEM;
     if (r == 0)
         r = alarms_rules_new(a, &config);
     a->is_new = true;
@@ -58,6 +45,8 @@ int alarms_new(struct config *c, const struct alarms_files *f, struct store *sto
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&a->bell, &attr);
     pthread_condattr_destroy(&attr);
+    a->no_alerts.what = "alerts cannot be delivered";
+    a->no_incidents.what = "incidents cannot be kept";
     a->store = store;
     a->config = config_ref(c);
     int r = usual_init(&a->usual, c->time_zone, reterr);
@@ -97,7 +86,7 @@ struct alarms *alarms_free(struct alarms *a)
 int alarms_configure(struct alarms *a, struct config *c, const struct alarms_files *f)
 {
     struct alarms_files files;
-    int r = copy_files(f, &files);
+    int r = alarms_files_copy(f, &files);
     if (r < 0)
         return r;
     pthread_mutex_lock(&a->lock);
@@ -160,7 +149,7 @@ int alarms_use_review(struct alarms *a, void (*use)(void *ctx, const struct revi
     if (!a)
         return -ENODEV;
     pthread_mutex_lock(&a->lock);
-    int r = copy_files(&a->files, &files);
+    int r = alarms_files_copy(&a->files, &files);
     struct slo_set *slos = slo_set_ref(a->config->slo_set);
     struct review_question from = {.incidents = a->incidents,
                                    .slos = slos ? slos->items : NULL,
@@ -175,47 +164,4 @@ int alarms_use_review(struct alarms *a, void (*use)(void *ctx, const struct revi
     }
     (void)slo_set_unref(slos);
     return r;
-}
-
-static void number_write(struct jsonw *w, const char *key, uint64_t n)
-{
-    jsonw_key(w, key);
-    jsonw_u64(w, n);
-}
-
-static void rules_status_write(struct rules *r, struct jsonw *w)
-{
-    struct rules_stats now;
-    rules_stats(r, &now);
-    jsonw_key(w, "rules");
-    jsonw_begin_object(w);
-    number_write(w, "groups", now.n_groups);
-    number_write(w, "rules", now.n_rules);
-    number_write(w, "alerts_pending", now.n_pending);
-    number_write(w, "alerts_firing", now.n_firing);
-    number_write(w, "evaluations_failed", now.n_failures);
-    number_write(w, "evaluations_missed", now.n_missed);
-    jsonw_end_object(w);
-}
-
-static void alerts_status_write(void *ctx, struct alerts *a)
-{
-    struct jsonw *w = ctx;
-    struct alerts_stats now;
-    alerts_stats(a, &now);
-    jsonw_key(w, "alerts");
-    jsonw_begin_object(w);
-    number_write(w, "active", now.n_active);
-    number_write(w, "silences", now.n_silences);
-    number_write(w, "deliveries_waiting", now.n_waiting);
-    number_write(w, "deliveries_failed", now.n_failed_attempts);
-    jsonw_end_object(w);
-}
-
-void alarms_write(struct alarms *a, struct jsonw *w)
-{
-    if (!a)
-        return;
-    rules_status_write(a->rules, w);
-    (void)alarms_use_alerts(a, alerts_status_write, w);
 }

@@ -29,6 +29,8 @@ struct alarms_files {
 };
 int alarms_read(const struct config *c, struct alarms_files *ret, struct err *reterr) WARN_UNUSED;
 void alarms_files_done(struct alarms_files *f);
+/* More references to the same files. -ENOMEM. */
+int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret) WARN_UNUSED;
 
 struct alarms;
 /* store, metrics-independent; files are referenced. dir: of the store. */

@@ -24,6 +24,19 @@ void alarms_files_done(struct alarms_files *f)
     *f = (struct alarms_files){0};
 }
 
+int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret)
+{
+    struct rule_file **rules = mem_zalloc(from->n_rules + 1, sizeof(*rules));
+    if (!rules)
+        return -ENOMEM;
+    for (size_t i = 0; i < from->n_rules; i++)
+        rules[i] = rule_file_ref(from->rules[i]);
+    *ret = (struct alarms_files){.rules = rules,
+                                 .n_rules = from->n_rules,
+                                 .routes = from->routes ? alert_file_ref(from->routes) : NULL};
+    return 0;
+}
+
 /* --- mistakes --- */
 
 static void log_mistakes(const struct err_list *errs)

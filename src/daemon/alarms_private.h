@@ -14,6 +14,13 @@
 #include "daemon/alarms.h"
 #include "daemon/usual.h"
 
+/* What cannot be opened, and when that was said. */
+struct alarms_unopened {
+    const char *what;
+    mono_t said;
+    bool is_said;
+};
+
 struct alarms {
     pthread_t thread;
     bool has_thread;
@@ -21,7 +28,7 @@ struct alarms {
     char *dir;
     _Atomic bool must_stop;
 
-    pthread_mutex_t lock; /* of the following, and of alerts while it is used or changed */
+    pthread_mutex_t lock; /* of the following; alerts and incidents are set once, by the thread */
     pthread_cond_t bell;
     struct config *config;
     struct alarms_files files; /* in force, or new */
@@ -30,7 +37,9 @@ struct alarms {
     struct incidents *incidents; /* likewise */
 
     struct rules *rules; /* the thread's but for rules_write */
-    struct usual usual;  /* the thread's */
+    struct usual usual;  /* the thread's, as is what follows */
+    struct alarms_unopened no_alerts, no_incidents;
+    bool must_load; /* what was new could not be taken */
 };
 
 /* alarms_turn.c: the rules, which ask what is said there; the evaluator's thread. */

@@ -11,7 +11,16 @@
 #include "daemon/alarms_private.h"
 #include "daemon/evidence.h"
 
-enum { LOOK_MS = 1000 }; /* whether the store is open, whether there is something new */
+enum {
+    LOOK_MS = 1000,           /* whether the store is open, whether there is something new */
+    SAY_AGAIN_MS = 60 * 1000, /* what still cannot be opened */
+};
+
+/* What the thread works with, so that it opens and loads without the lock. */
+struct in_force {
+    struct config *config;
+    struct alarms_files files;
+};
 
 static int64_t now_ms(void)
 {
@@ -80,13 +89,14 @@ int alarms_rules_new(struct alarms *a, const struct rules_config *config)
 
 /* --- delivery --- */
 
-static struct alerts_config alerts_config_of(struct alarms *a, struct span *urls)
+static struct alerts_config alerts_config_of(struct alarms *a, const struct in_force *now,
+                                             struct span *urls)
 {
-    const struct config *c = a->config;
+    const struct config *c = now->config;
     for (size_t i = 0; i < c->alertmanagers.n; i++)
         urls[i] = span_cstr(c->alertmanagers.items[i]);
     return (struct alerts_config){.dir = a->dir,
-                                  .file = a->files.routes,
+                                  .file = now->files.routes,
                                   .external_url = span_cstr(c->external_url),
                                   .alertmanagers = urls,
                                   .n_alertmanagers = c->alertmanagers.n,
@@ -101,37 +111,51 @@ static bool is_store_ours(struct alarms *a)
     return now.is_open;
 }
 
-/* Under the lock. */
-static void open_incidents(struct alarms *a)
+static void say_unopened(struct alarms_unopened *u, const struct err *err)
+{
+    if (u->is_said && mono_diff(clock_mono(), u->said) < SAY_AGAIN_MS * NS_PER_MS)
+        return;
+    LOG_ERROR("%s: %s%s%s; trying again", u->what, err->text, err->hint[0] ? "; " : "", err->hint);
+    u->said = clock_mono();
+    u->is_said = true;
+}
+
+static void open_incidents(struct alarms *a, const struct in_force *now)
 {
     struct incidents_config config = {.dir = a->dir,
-                                      .range_ms = 4 * a->config->history_interval_ns / NS_PER_MS};
+                                      .range_ms = 4 * now->config->history_interval_ns / NS_PER_MS};
+    struct incidents *incidents;
     struct err err = {0};
-    if (incidents_open(&config, &a->incidents, &err) < 0)
-        LOG_ERROR("incidents cannot be kept: %s%s%s; trying again", err.text,
-                  err.hint[0] ? "; " : "", err.hint);
+    if (incidents_open(&config, &incidents, &err) < 0) {
+        say_unopened(&a->no_incidents, &err);
+        return;
+    }
+    pthread_mutex_lock(&a->lock);
+    a->incidents = incidents;
+    pthread_mutex_unlock(&a->lock);
 }
 
-/* Under the lock. */
-static void open_alerts(struct alarms *a)
+static void open_alerts(struct alarms *a, const struct in_force *now)
 {
     struct span urls[CONFIG_ALERTMANAGERS_MAX];
-    struct alerts_config config = alerts_config_of(a, urls);
+    struct alerts_config config = alerts_config_of(a, now, urls);
+    struct alerts *alerts;
     struct err err = {0};
-    if (alerts_new(&config, &a->alerts, &err) < 0)
-        LOG_ERROR("alerts cannot be delivered: %s%s%s; trying again", err.text,
-                  err.hint[0] ? "; " : "", err.hint);
+    if (alerts_new(&config, &alerts, &err) < 0) {
+        say_unopened(&a->no_alerts, &err);
+        return;
+    }
+    pthread_mutex_lock(&a->lock);
+    a->alerts = alerts;
+    pthread_mutex_unlock(&a->lock);
 }
 
-/* Under the lock. */
-static void take_new(struct alarms *a)
+static int load(struct alarms *a, const struct in_force *now)
 {
     struct span urls[CONFIG_ALERTMANAGERS_MAX];
-    struct alerts_config config = alerts_config_of(a, urls);
-    int r = rules_load(a->rules, a->files.rules, a->files.n_rules, now_ms());
-    if (r == 0 && a->alerts)
-        r = alerts_configure(a->alerts, &config);
-    a->is_new = r < 0; /* no memory: again with the next look */
+    struct alerts_config config = alerts_config_of(a, now, urls);
+    int r = rules_load(a->rules, now->files.rules, now->files.n_rules, now_ms());
+    return r == 0 && a->alerts ? alerts_configure(a->alerts, &config) : r;
 }
 
 /* --- the thread --- */
@@ -185,20 +209,42 @@ static void tend_incidents(struct alarms *a)
         tsdb_reader_close(reader);
 }
 
+static int take_in_force(struct alarms *a, struct in_force *ret)
+{
+    pthread_mutex_lock(&a->lock);
+    int r = alarms_files_copy(&a->files, &ret->files);
+    if (r == 0) {
+        ret->config = config_ref(a->config);
+        a->must_load = a->must_load || a->is_new;
+        a->is_new = false;
+    }
+    pthread_mutex_unlock(&a->lock);
+    return r;
+}
+
+/* What is not there yet, and what is new. Without memory for it again with the next look. */
+static void prepare(struct alarms *a, bool is_ours)
+{
+    struct in_force now;
+    if (take_in_force(a, &now) < 0)
+        return;
+    if (!a->incidents && is_ours)
+        open_incidents(a, &now);
+    if (!a->alerts && is_ours)
+        open_alerts(a, &now);
+    if (a->must_load)
+        a->must_load = load(a, &now) < 0;
+    alarms_files_done(&now.files);
+    config_unref(now.config);
+}
+
 void *alarms_run(void *alarms)
 {
     struct alarms *a = alarms;
     process_name_thread("rules");
     while (!must_stop(a)) {
         bool is_ours = is_store_ours(a);
-        pthread_mutex_lock(&a->lock);
-        if (!a->incidents && is_ours)
-            open_incidents(a);
-        if (!a->alerts && is_ours)
-            open_alerts(a);
-        if (a->is_new)
-            take_new(a);
-        pthread_mutex_unlock(&a->lock);
+        prepare(a, is_ours);
         if (is_ours) {
             rules_tick(a->rules, now_ms(), must_stop, a);
             usual_tick(&a->usual, a->store, now_ms(), is_over, a);
