@@ -168,6 +168,7 @@ test('a silence keeps the message back: our command, and amtool', async (t) => {
 
 test('what changes something is refused to pages of other sites', async (t) => {
   const { gateway } = await withRules(t);
+  await waitFor('delivery', async () => (await request(gateway.adminPort, '/api/v2/alerts')).status === 200);
   const headers = { origin: 'http://evil.example', 'content-type': 'application/json' };
   const body = JSON.stringify({ matchers: [{ name: 'a', value: 'b', isRegex: false }] });
   assert.equal((await request(gateway.adminPort, '/api/v2/silences', { method: 'POST', headers, body })).status, 403);
