@@ -7,8 +7,7 @@
  * Order:     nothing is evaluated or delivered while another process has the data directory; what
  *            was told to whom is found in it once it is ours.
  * Files:     read as a whole before any of them counts (alarms_read), so that a mistake changes
- *            nothing: at the start it ends the program, on a reload the old ones stay. Every
- *            mistake is logged with its place; *reterr has their number and the first.
+ *            nothing: at the start it ends the program, on a reload the old ones stay.
  * Threading: alarms_use_* and alarms_write on any thread, the others on the main one.
  */
 #ifndef DAEMON_ALARMS_H
@@ -21,13 +20,23 @@
 #include "rules/rules.h"
 #include "store/store.h"
 
+enum { ALARMS_PATH_MAX = 1024 };
+
 /* What was read. */
 struct alarms_files {
     struct rule_file **rules;
     size_t n_rules;
     struct alert_file *routes; /* NULL: the built-in ones */
 };
-int alarms_read(const struct config *c, struct alarms_files *ret, struct err *reterr) WARN_UNUSED;
+/* Of the first file that has any. */
+struct alarms_mistakes {
+    struct err_list list;
+    char path[ALARMS_PATH_MAX]; /* where all of them are; cut when it is too long */
+};
+/* Failing: *reterr says why, with the first of the mistakes; there are none of a file that cannot
+ * be read. */
+int alarms_read(const struct config *c, struct alarms_files *ret, struct alarms_mistakes *reterrs,
+                struct err *reterr) WARN_UNUSED;
 void alarms_files_done(struct alarms_files *f);
 /* More references to the same files. -ENOMEM. */
 int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret) WARN_UNUSED;

@@ -37,39 +37,42 @@ int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret)
     return 0;
 }
 
+/* Where files are read into, and what is wrong. */
+struct reading {
+    struct alarms_files files;
+    struct alarms_mistakes *errs;
+    struct err *err;
+};
+
 /* --- mistakes --- */
 
-static void log_mistakes(const struct err_list *errs)
+/* Returns error, with the first mistake and the number of them. path goes, the list stays. */
+static int tell(struct reading *f, const char *path, int error)
 {
-    for (size_t i = 0; i < errs->n; i++) {
-        const struct err_item *m = &errs->items[i];
-        LOG_ERROR("%s:%d:%d: %s%s%s", m->where, m->line, m->column, m->err.text,
-                  m->err.hint[0] ? "; " : "", m->err.hint);
-    }
-}
-
-/* Returns error, with the first mistake and the number of them. */
-static int tell(const struct err_list *errs, const char *path, int error, struct err *reterr)
-{
+    struct err_list *errs = &f->errs->list;
     const struct err_item *first = &errs->items[0];
     if (errs->n == 0)
-        return err_set(reterr, error, "%s: %s", path, err_str(error));
-    log_mistakes(errs);
-    err_set(reterr, error, "%s:%d:%d: %s", path, first->line, first->column, first->err.text);
+        return err_set(f->err, error, "%s: %s", path, err_str(error));
+    (void)span_copy(span_cstr(path), f->errs->path, sizeof(f->errs->path));
+    for (size_t i = 0; i < errs->n; i++)
+        errs->items[i].where = f->errs->path;
+    err_set(f->err, error, "%s:%d:%d: %s", path, first->line, first->column, first->err.text);
     if (errs->n + errs->n_dropped > 1)
-        err_hint(reterr, "%zu mistakes in that file, all in the log", errs->n + errs->n_dropped);
+        err_hint(f->err, "%zu mistakes in that file", errs->n + errs->n_dropped);
     else
-        err_hint(reterr, "%s", first->err.hint);
+        err_hint(f->err, "%s", first->err.hint);
     return error;
 }
 
 static int file_text(const char *path, size_t max, struct buf *text, struct err *reterr)
 {
+    static const char where[] = "; it is looked for in the working directory";
     buf_init(text, max);
     int r = file_read(path, max, text);
     if (r < 0) {
-        err_set(reterr, r, "could not read %s: %s", path,
-                r == -EMSGSIZE ? "it is too large" : err_str(r));
+        err_set(reterr, r, "could not read %s: %s%s", path,
+                r == -EMSGSIZE ? "it is too large" : err_str(r),
+                r == -ENOENT && path[0] != '/' ? where : "");
         err_hint(reterr, "name a file that this program may read, or remove it from the list");
     }
     return r;
@@ -77,33 +80,32 @@ static int file_text(const char *path, size_t max, struct buf *text, struct err 
 
 /* --- rules --- */
 
-static int add_text(struct alarms_files *f, struct span text, const char *path, struct err *reterr)
+static int add_text(struct reading *f, struct span text, const char *path)
 {
-    struct err_list errs;
-    err_list_init(&errs);
-    if (f->n_rules == FILES_MAX)
-        return err_set(reterr, -E2BIG, "more than %d rule files", FILES_MAX);
-    int r = rule_file_read(text, path, &f->rules[f->n_rules], &errs);
+    struct alarms_files *files = &f->files;
+    if (files->n_rules == FILES_MAX)
+        return err_set(f->err, -E2BIG, "more than %d rule files", FILES_MAX);
+    int r = rule_file_read(text, path, &files->rules[files->n_rules], &f->errs->list);
     if (r < 0)
-        tell(&errs, path, r, reterr);
-    f->n_rules += r == 0;
-    return r;
+        return tell(f, path, r);
+    files->n_rules++;
+    return 0;
 }
 
-static int add_builtin(struct alarms_files *f, struct err *reterr)
+static int add_builtin(struct reading *f)
 {
     char path[64];
     int r = 0;
     for (size_t i = 0; i < builtin_rules_n && r == 0; i++) {
         const struct builtin_rules *b = &builtin_rules[i];
         (void)snprintf(path, sizeof(path), "builtin:%s", b->name);
-        r = add_text(f, span_of(b->text, *b->size), path, reterr);
+        r = add_text(f, span_of(b->text, *b->size), path);
     }
     return r;
 }
 
 /* What the objectives of the configuration mean. */
-static int add_slos(struct alarms_files *f, const struct config *c, struct err *reterr)
+static int add_slos(struct reading *f, const struct config *c)
 {
     struct buf text;
     if (!c->slo_set || c->slo_set->n == 0)
@@ -111,9 +113,9 @@ static int add_slos(struct alarms_files *f, const struct config *c, struct err *
     buf_init(&text, SLO_RULES_BYTES_MAX);
     int r = slo_rules_write(c->slo_set->items, c->slo_set->n, &text);
     if (r < 0)
-        err_set(reterr, r, "could not write the rules of \"slos\": %s", err_str(r));
+        err_set(f->err, r, "could not write the rules of \"slos\": %s", err_str(r));
     else
-        r = add_text(f, buf_span(&text), "builtin:slos.yml", reterr);
+        r = add_text(f, buf_span(&text), "builtin:slos.yml");
     buf_done(&text);
     return r;
 }
@@ -123,72 +125,74 @@ static bool is_pattern(const char *path)
     return strpbrk(path, "*?[") != NULL;
 }
 
-static int add_rules(struct alarms_files *f, const char *path, struct err *reterr)
+static int add_rules(struct reading *f, const char *path)
 {
-    for (size_t i = 0; i < f->n_rules; i++) {
-        if (strcmp(f->rules[i]->path, path) == 0)
+    for (size_t i = 0; i < f->files.n_rules; i++) {
+        if (strcmp(f->files.rules[i]->path, path) == 0)
             return 0; /* named by two patterns */
     }
     struct buf text;
-    int r = file_text(path, RULE_FILE_BYTES_MAX, &text, reterr);
+    int r = file_text(path, RULE_FILE_BYTES_MAX, &text, f->err);
     if (r == 0)
-        r = add_text(f, buf_span(&text), path, reterr);
+        r = add_text(f, buf_span(&text), path);
     buf_done(&text);
     return r;
 }
 
 /* A pattern may mean no file; a name has to mean one. */
-static int add_pattern(struct alarms_files *f, const char *pattern, struct err *reterr)
+static int add_pattern(struct reading *f, const char *pattern)
 {
     glob_t found = {0};
     if (!is_pattern(pattern))
-        return add_rules(f, pattern, reterr);
+        return add_rules(f, pattern);
     int e = glob(pattern, GLOB_ERR, NULL, &found);
     int r = 0;
     if (e != 0 && e != GLOB_NOMATCH)
-        r = err_set(reterr, e == GLOB_NOSPACE ? -ENOMEM : -EACCES,
+        r = err_set(f->err, e == GLOB_NOSPACE ? -ENOMEM : -EACCES,
                     "could not look for rule files \"%s\"", pattern);
     else if (e == GLOB_NOMATCH)
         LOG_WARN("no rule file is called \"%s\"", pattern);
     for (size_t i = 0; r == 0 && i < found.gl_pathc; i++)
-        r = add_rules(f, found.gl_pathv[i], reterr);
+        r = add_rules(f, found.gl_pathv[i]);
     globfree(&found);
     return r;
 }
 
 /* --- routes --- */
 
-static int read_routes(const char *path, struct alert_file **ret, struct err *reterr)
+static int read_routes(struct reading *f, const char *path)
 {
-    struct err_list errs;
     struct buf text;
-    err_list_init(&errs);
-    int r = file_text(path, ROUTES_BYTES_MAX, &text, reterr);
+    int r = file_text(path, ROUTES_BYTES_MAX, &text, f->err);
     if (r == 0) {
-        r = alert_file_read(buf_span(&text), path, ret, &errs);
+        r = alert_file_read(buf_span(&text), path, &f->files.routes, &f->errs->list);
         if (r < 0)
-            tell(&errs, path, r, reterr);
+            tell(f, path, r);
     }
     buf_done(&text);
     return r;
 }
 
-int alarms_read(const struct config *c, struct alarms_files *ret, struct err *reterr)
+int alarms_read(const struct config *c, struct alarms_files *ret, struct alarms_mistakes *reterrs,
+                struct err *reterr)
 {
-    struct alarms_files f = {.rules = mem_zalloc(FILES_MAX, sizeof(struct rule_file *))};
-    int r = f.rules ? 0 : err_set(reterr, -ENOMEM, "out of memory");
+    struct reading f = {.files.rules = mem_zalloc(FILES_MAX, sizeof(struct rule_file *)),
+                        .errs = reterrs,
+                        .err = reterr};
+    int r = f.files.rules ? 0 : err_set(reterr, -ENOMEM, "out of memory");
+    err_list_init(&reterrs->list);
     if (r == 0 && c->rules_builtin)
-        r = add_builtin(&f, reterr);
+        r = add_builtin(&f);
     if (r == 0)
-        r = add_slos(&f, c, reterr);
+        r = add_slos(&f, c);
     for (size_t i = 0; r == 0 && i < c->rule_files.n; i++)
-        r = add_pattern(&f, c->rule_files.items[i], reterr);
+        r = add_pattern(&f, c->rule_files.items[i]);
     if (r == 0 && c->alerting_file[0])
-        r = read_routes(c->alerting_file, &f.routes, reterr);
+        r = read_routes(&f, c->alerting_file);
     if (r < 0) {
-        alarms_files_done(&f);
+        alarms_files_done(&f.files);
         return r;
     }
-    *ret = f;
+    *ret = f.files;
     return 0;
 }

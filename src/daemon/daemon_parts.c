@@ -97,14 +97,17 @@ static int keys_open(struct daemon *d, struct err *reterr)
 
 static int alarms_open(struct daemon *d, struct err *reterr)
 {
+    struct alarms_mistakes errs;
     struct alarms_files files;
     int r;
 
     if (!d->store)
         return 0;
-    r = alarms_read(d->config, &files, reterr);
-    if (r < 0)
+    r = alarms_read(d->config, &files, &errs, reterr);
+    if (r < 0) {
+        err_list_print(&errs.list, stderr);
         return r;
+    }
     r = alarms_new(d->config, &files, d->store, &d->alarms, reterr);
     alarms_files_done(&files);
     return r;

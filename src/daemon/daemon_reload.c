@@ -119,7 +119,8 @@ static int reload_check(const struct config *from, const struct config *to, stru
     return -EBUSY;
 }
 
-static int reload(struct daemon *d, struct config *config, struct err *reterr)
+static int reload(struct daemon *d, struct config *config, struct alarms_mistakes *reterrs,
+                  struct err *reterr)
 {
     struct gateway_config *gateway = NULL;
     struct routes *routes = NULL;
@@ -136,7 +137,7 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
     if (r == 0)
         r = keywatch_read(&d->keys, config->access_keys, &keys, reterr);
     if (r == 0 && d->alarms)
-        r = alarms_read(config, &files, reterr);
+        r = alarms_read(config, &files, reterrs, reterr);
     if (r == 0 && d->tls)
         r = tls_context_reload(d->tls, reterr);
     if (r == 0) {
@@ -179,10 +180,12 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
     return r;
 }
 
-int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
+int daemon_reload(struct daemon *d, struct config *config, struct alarms_mistakes *reterrs,
+                  struct err *reterr)
 {
+    err_list_init(&reterrs->list);
     (void)pthread_mutex_lock(&d->lock);
-    int r = reload(d, config, reterr);
+    int r = reload(d, config, reterrs, reterr);
     (void)pthread_mutex_unlock(&d->lock);
     return r;
 }
