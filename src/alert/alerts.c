@@ -284,8 +284,13 @@ static int job_result(const struct alerts_job *job, struct span receiver, struct
         r = job->test.error;
     if (r < 0)
         return err_set(reterr, r, "could not test the receiver: %s", err_str(r));
-    if (job->error < 0)
-        return err_set(reterr, job->error, "there is no receiver \"%.*s\"", SPAN_ARG(receiver));
+    if (job->error < 0) {
+        (void)err_set(reterr, job->error, "there is no receiver \"%.*s\"", SPAN_ARG(receiver));
+        err_hint(reterr,
+                 "\"name\" of an entry of \"receivers\" in alerting.file; /api/v2/receivers "
+                 "lists them");
+        return job->error;
+    }
     if (!job->is_ended)
         return err_set(reterr, -ETIMEDOUT, "receiver \"%.*s\" did not answer in time",
                        SPAN_ARG(receiver));

@@ -22,23 +22,24 @@ enum {
 
 struct words {
     const char *firing, *resolved, *several;
-    const char *value, *since, *resolved_at, *labels, *requests, *runbook, *source, *open;
+    const char *value, *since, *resolved_at, *labels, *evidence, *requests, *runbook, *source,
+        *open;
     const char *more, *more_end; /* around a number */
 };
 
 static const struct words words_of[] = {
     [LETTER_EN] = {"FIRING", "RESOLVED", "several alerts", "Value", "Since", "resolved", "Labels",
-                   "Requests", "Runbook", "Source", "All alerts", "... and ", " more"},
-    [LETTER_ZH] = {"告警", "已恢复", "多个告警", "当前值", "开始时间", "恢复于", "标签", "相关请求",
-                   "处理手册", "来源", "查看全部", "... 还有 ", " 条"},
+                   "Evidence", "Requests", "Runbook", "Source", "All alerts", "... and ", " more"},
+    [LETTER_ZH] = {"告警", "已恢复", "多个告警", "当前值", "开始时间", "恢复于", "标签", "依据",
+                   "相关请求", "处理手册", "来源", "查看全部", "... 还有 ", " 条"},
 };
 
 /* What a title names of the labels that all alerts have. */
 static const char *const title_labels[] = {"tier", "severity", "model", "upstream"};
 
 /* Annotations with a place of their own. */
-static const char *const placed_annotations[] = {"summary", "description",       "runbook_url",
-                                                 "runbook", "exemplar_requests", "message"};
+static const char *const placed_annotations[] = {
+    "summary", "description", "runbook_url", "runbook", "exemplar_requests", "evidence", "message"};
 
 size_t letter_size(enum letter_unit unit, struct span text)
 {
@@ -301,6 +302,8 @@ static int put_alert(struct block *b, const struct alert_view *a)
         r = put_since(b, a);
     if (r == 0)
         r = put_labels(b, a->labels, false);
+    if (r == 0)
+        r = put_field(b, b->w->evidence, annotation(a, "evidence"));
     if (r == 0)
         r = put_field(b, b->w->requests, annotation(a, "exemplar_requests"));
     if (r == 0)

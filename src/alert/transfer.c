@@ -291,6 +291,8 @@ static struct span words_of(struct transfer *t, CURLcode code)
     buf_init(&b, sizeof(t->words));
     if (prose_clean(span_cstr(words), false, &b) == 0)
         n = span_copy(span_trim(buf_span(&b)), t->words, sizeof(t->words));
+    if (n > 0 && t->words[n - 1] == '.')
+        n--;
     buf_done(&b);
     return span_of(t->words, n);
 }

@@ -43,7 +43,7 @@ static const char help[] =
     "  silence          alerts that match are not told for so long; prints the silence's id\n"
     "  --for DURATION   how long, like 30m, 2h, 7d\n"
     "  --comment TEXT   why, for those who wonder\n"
-    "  --by NAME        who (default $USER)\n"
+    "  --by NAME        who (default: your user name)\n"
     "  silences         those that are or will be in force\n"
     "  unsilence        ends one\n"
     "  test             sends a test alert to a receiver, and shows what came back\n"
@@ -289,8 +289,7 @@ static int run_silence(const struct options *o, struct err *reterr)
 {
     char from[32], to[32];
     int64_t now_s = clock_wall().us / US_PER_S;
-    const char *user = getenv("USER");
-    struct span by = o->by.p ? o->by : span_cstr(user ? user : "");
+    struct span by = o->by.p ? o->by : talk_user();
     json_t *list = json_array();
     json_t *all =
         json_pack("{s:O, s:s, s:s, s:o, s:o}", "matchers", list, "startsAt", time_text(now_s, from),

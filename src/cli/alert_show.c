@@ -203,6 +203,12 @@ static int put_number(struct buf *out, const json_t *o, const char *key, const c
     return buf_printf(out, "%lld%s", (long long)json_integer_value(v), behind);
 }
 
+static int put_failed(struct buf *out, const json_t *o, const char *behind)
+{
+    long long n = json_integer_value(json_object_get(o, "failedAttempts"));
+    return buf_printf(out, "%lld attempt%s failed%s", n, n == 1 ? "" : "s", behind);
+}
+
 static int put_problem(struct buf *out, const json_t *o)
 {
     struct span error = text_of(o, "error");
@@ -232,7 +238,7 @@ static int put_receiver(struct buf *out, const json_t *o, int64_t now_ms)
     if (r == 0)
         r = put_number(out, o, "delivered", " delivered, ");
     if (r == 0)
-        r = put_number(out, o, "failedAttempts", " attempts failed, ");
+        r = put_failed(out, o, ", ");
     if (r == 0)
         r = put_number(out, o, "waiting", " waiting");
     if (r == 0 && at.n > 0)
@@ -253,7 +259,7 @@ static int put_waiting(struct buf *out, const json_t *o, int64_t now_ms)
     if (r == 0)
         r = buf_append(out, SPAN(": "));
     if (r == 0)
-        r = put_number(out, o, "failedAttempts", " attempts failed");
+        r = put_failed(out, o, "");
     if (r == 0)
         r = buf_append(out, is_over ? SPAN(", not tried again\n") : SPAN(", tried again in "));
     if (r == 0 && !is_over)

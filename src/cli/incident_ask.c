@@ -42,7 +42,7 @@ static const char help[] =
     "  ack              says that somebody sees to it\n"
     "  noise            it was no incident, or one alert of it was wrong: reviews count that;\n"
     "                   --undo: it was one after all\n"
-    "  --by NAME        who (default $USER)\n"
+    "  --by NAME        who (default: your user name)\n"
     "  --json           the gateway's answer as it is\n"
     "  --url URL        the gateway's admin listener (default http://127.0.0.1:8401)\n"
     "\n"
@@ -229,14 +229,13 @@ static int run_show(const struct options *o, struct err *reterr)
 static int tell(const struct options *o, const char *what, struct buf *form, struct err *reterr)
 {
     struct buf path, body;
-    const char *user = getenv("USER");
     buf_init(&path, REQUEST_MAX);
     buf_init(&body, TALK_ANSWER_MAX);
     int r = put_path(&path, o->words[0], what);
     if (r == 0)
         r = buf_append(&path, span_of("", 1));
     if (r == 0)
-        r = talk_add(form, SPAN("author"), o->by.p ? o->by : span_cstr(user ? user : ""));
+        r = talk_add(form, SPAN("author"), o->by.p ? o->by : talk_user());
     if (r < 0)
         err_set(reterr, r, "%s", err_str(r));
     else

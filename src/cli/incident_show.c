@@ -186,9 +186,10 @@ static int put_alert(struct buf *out, const json_t *a)
     if (r == 0)
         r = buf_append(out, json_is_true(json_object_get(a, "is_noise")) ? SPAN(", noise\n")
                                                                          : SPAN("\n"));
-    if (r == 0 && json_object_size(json_object_get(a, "labels")) > 0)
-        r = put_labels(out, "      ", json_object_get(a, "labels"));
+    size_t start = buf_len(out);
     if (r == 0)
+        r = put_labels(out, "      ", json_object_get(a, "labels"));
+    if (r == 0 && buf_len(out) > start)
         r = buf_append(out, SPAN("\n"));
     return r == 0 ? put_texts(out, a) : r;
 }
@@ -273,7 +274,9 @@ static int put_curves(struct buf *out, const json_t *list, size_t width)
 {
     const json_t *one;
     size_t i;
-    int r = buf_append(out, SPAN("\ncurves (UTC)\n"));
+    int r = buf_append(out, json_array_size(list) > 0
+                                ? SPAN("\ncurves (UTC)\n")
+                                : SPAN("\ncurves: none yet, they are taken while it lasts\n"));
     json_array_foreach(list, i, one)
     {
         if (r == 0)

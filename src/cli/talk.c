@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <math.h>
 #include <netdb.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -37,6 +39,18 @@ int talk_place_parse(struct span text, struct talk_place *ret, struct err *reter
     (void)span_copy(host, ret->host, sizeof(ret->host));
     (void)span_copy(rest, ret->prefix, sizeof(ret->prefix));
     return 0;
+}
+
+struct span talk_user(void)
+{
+    static const char *const names[] = {"USER", "LOGNAME"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *name = getenv(names[i]);
+        if (name && name[0])
+            return span_cstr(name);
+    }
+    const struct passwd *p = getpwuid(geteuid());
+    return span_cstr(p ? p->pw_name : "");
 }
 
 /* --- connecting --- */

@@ -41,6 +41,9 @@ int talk_ask(const struct talk_place *at, const struct talk_question *q, int *re
 int talk_misread(const struct talk_place *at, int status, const char *wanted, int r,
                  struct err *reterr);
 
+/* Who asks: the user's name, "" where there is none. Static. */
+struct span talk_user(void);
+
 /* name=value, encoded, behind what is in the form already. */
 int talk_add(struct buf *form, struct span name, struct span value) WARN_UNUSED;
 

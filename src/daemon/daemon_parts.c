@@ -101,8 +101,13 @@ static int alarms_open(struct daemon *d, struct err *reterr)
     struct alarms_files files;
     int r;
 
-    if (!d->store)
+    if (!d->store) {
+        if (d->config->rule_files.n > 0 || d->config->alerting_file[0] ||
+            d->config->alertmanagers.n > 0)
+            LOG_WARN("no rule is evaluated and nobody is told of alerts without a data directory; "
+                     "name one with data_dir or --data");
         return 0;
+    }
     r = alarms_read(d->config, &files, &errs, reterr);
     if (r < 0) {
         err_list_print(&errs.list, stderr);
