@@ -17,12 +17,13 @@ enum { DAY_MS = 24 * 60 * 60 * 1000, MINUTE_MS = 60 * 1000, QUERY_MAX = 160 };
 
 static const struct propose_stage stages[] = {
     {"ttft", "llm_ttft_seconds", "LLMTimeToFirstTokenSlow", "P1", "for its first token",
-     5 * MINUTE_MS},
-    {"tpot", "llm_tpot_seconds", "LLMOutputSlow", "P1", "per output token", 5 * MINUTE_MS},
-    {"queue", "llm_queue_seconds", "LLMQueueSlow", "P1", "in the gateway's queue", 5 * MINUTE_MS},
-    {"e2e", "llm_e2e_seconds", "LLMRequestsLong", "P2", "from end to end", 10 * MINUTE_MS},
+     5 * MINUTE_MS, 0.05},
+    {"tpot", "llm_tpot_seconds", "LLMOutputSlow", "P1", "per output token", 5 * MINUTE_MS, 0.002},
+    {"queue", "llm_queue_seconds", "LLMQueueSlow", "P1", "in the gateway's queue", 5 * MINUTE_MS,
+     0.05},
+    {"e2e", "llm_e2e_seconds", "LLMRequestsLong", "P2", "from end to end", 10 * MINUTE_MS, 0.1},
     {"jitter", "llm_jitter_seconds", "LLMStreamsUnsteady", "P2", "of jitter in its stream",
-     10 * MINUTE_MS},
+     10 * MINUTE_MS, 0.01},
 };
 
 /* --- distributions --- */
@@ -218,7 +219,7 @@ static struct proposal proposal_of(const struct propose_stage *stage, const stru
     s.p99 = quantile_of(m->all.at, m->all.n, 0.99);
     if (s.count < PROPOSE_REQUESTS_MIN)
         return s;
-    s.threshold = round_up(s.p95 * (1 + margin));
+    s.threshold = fmax(round_up(s.p95 * (1 + margin)), s.p95 > 0 ? stage->least_s : 0);
     fire(m, &s);
     return s;
 }

@@ -4,7 +4,8 @@
  *
  * Role:      for each stage (time to first token, per token, ...) and model: p95 of a stretch of
  *            time and half as much again, how many requests that is from, and how often an alert
- *            with that threshold would have fired in that time.
+ *            with that threshold would have fired in that time. No threshold is so low that nobody
+ *            would feel it.
  * Fired:     as the shipped rules do it: the p95 of 10 minutes is over the threshold for the
  *            stage's `for`, with PROPOSE_WINDOW_REQUESTS_MIN requests in each of those windows;
  *            seen every 5 minutes.
@@ -74,6 +75,7 @@ struct propose_stage {
     const char *name, *metric;
     const char *alert, *tier, *what; /* of the rule that is written */
     int64_t for_ms;
+    double least_s; /* no threshold is below: nobody feels such a wait */
 };
 
 struct proposal {

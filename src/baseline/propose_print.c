@@ -119,7 +119,7 @@ static int put_row(const struct proposal *s, struct buf *out)
     seconds_text(s->p99, p99);
     seconds_text(s->threshold, threshold);
     if (r == 0)
-        r = buf_printf(out, "%*s  %-6s  %10.0f  %8s  %8s  %8s", (int)(MODEL_COLUMNS_MAX - columns),
+        r = buf_printf(out, "%*s  %-6s  %10.0f  %9s  %9s  %9s", (int)(MODEL_COLUMNS_MAX - columns),
                        "", s->stage->name, s->count, p50, p95, p99);
     if (r == 0 && s->threshold > 0)
         r = buf_printf(out, "  %9s  %5u  %7" PRId64 " min\n", threshold, s->n_fired,
@@ -140,7 +140,7 @@ int propose_print(const struct proposals *s, struct buf *out)
     if (r == 0 && s->n == 0)
         return buf_append(out, SPAN("There were no requests.\n"));
     if (r == 0)
-        r = buf_printf(out, "%-*s  %-6s  %10s  %8s  %8s  %8s  %9s  %5s  %11s\n", MODEL_COLUMNS_MAX,
+        r = buf_printf(out, "%-*s  %-6s  %10s  %9s  %9s  %9s  %9s  %5s  %11s\n", MODEL_COLUMNS_MAX,
                        "MODEL", "STAGE", "REQUESTS", "P50", "P95", "P99", "THRESHOLD", "FIRED",
                        "FOR");
     for (size_t i = 0; r == 0 && i < s->n; i++)
