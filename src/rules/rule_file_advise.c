@@ -183,10 +183,15 @@ struct later {
     const struct rule *rule, *found;
 };
 
+/* One that is recorded before, too (with other labels), is read as it is now. */
 static int find_later(void *ctx, const struct node *selector)
 {
     struct later *l = ctx;
 
+    for (const struct rule *r = l->group->rules; r < l->rule; r++) {
+        if (!r->is_alert && span_eq(r->name, selector->selector.name))
+            return 0;
+    }
     for (const struct rule *r = l->rule + 1; r < l->group->rules + l->group->n; r++) {
         if (!r->is_alert && span_eq(r->name, selector->selector.name)) {
             l->found = r;

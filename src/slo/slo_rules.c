@@ -146,7 +146,7 @@ static void budget_put(struct writer *w, enum slo_objective o)
 
 struct alert {
     const char *name, *tier;
-    const char *hold;      /* "for", or NULL */
+    const char *hold;      /* "for", or NULL: the windows are long enough */
     const char *objective; /* NULL: of the whole SLO */
 };
 
@@ -162,8 +162,7 @@ static void alert_labels(struct writer *w, const struct alert *a)
 
     for (size_t i = 0; i < n; i++)
         anchor[i] = (char)tolower((unsigned char)anchor[i]); /* as headings become anchors */
-    if (a->hold)
-        put(w, "        for: %s\n", a->hold);
+    put(w, "        for: %s\n", a->hold ? a->hold : "0s");
     put(w, "        labels:\n          slo: \"%s\"\n", w->slo->name);
     if (a->objective)
         put(w, "          objective: \"%s\"\n", a->objective);

@@ -72,6 +72,9 @@ static void test_remarks(void **state)
         {"  - {record: a, expr: b}\n  - {record: b, expr: up}\n", 4,
          "reads \"b\", which the rule on line 5 records later"},
         {"  - {record: b, expr: up}\n  - {record: a, expr: b}\n", 0, ""},
+        {"  - {record: b, expr: '1', labels: {i: x}}\n  - {record: a, expr: 'b{i=\"x\"}'}\n"
+         "  - {record: b, expr: '2', labels: {i: y}}\n",
+         0, ""},
         /* twice */
         {"  - {record: a, expr: up}\n  - {record: a, expr: down}\n", 5,
          "a second rule \"a\" with the"},
