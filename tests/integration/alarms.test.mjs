@@ -6,12 +6,12 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startAlertmanager, startSink } from './lib/alertmanager.mjs';
-import { Gateway, Sim, sim } from './lib/daemon.mjs';
+import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { getJson, request } from './lib/http.mjs';
 import { run, tempDir } from './lib/process.mjs';
 import { startPrometheus } from './lib/prometheus_server.mjs';
 import test from './lib/test.mjs';
-import { says, waitFor } from './lib/wait.mjs';
+import { says, timed, waitFor } from './lib/wait.mjs';
 
 const FAST = { 'ttft-ms': 1, tokens: 3 };
 const SLOW_FIRST = { 'ttft-ms': 400, tokens: 3 };
@@ -227,4 +227,27 @@ test('state survives a restart: one message, however often it starts', async (t)
     await new Promise((done) => setTimeout(done, 2500)); // two intervals of its group
     assert.equal(sink.messages.length, 1);
   }
+});
+
+test('a tick never delays a byte of traffic', async (t) => {
+  // Each tick is busy for a good part of a second: a thousand times what a byte may wait.
+  const heavy = Array.from({ length: 12 }, (_, i) =>
+    ({ record: `heavy:${i}`, expr: 'max_over_time(vector(1)[1h:1ms])' }));
+  const upstream = await Sim.start(t);
+  const { gateway } = await withRules(t, { upstream, rules: { groups: [{ name: 'heavy', interval: '1s', rules: heavy }] } });
+  const group = async () =>
+    (await getJson(gateway.adminPort, '/api/v1/rules?rule_group[]=heavy')).data.groups[0];
+  await waitFor('a tick', async () => (await group())?.evaluationTime > 0, { timeoutMs: 20000 });
+  const late = [];
+  for (const end = Date.now() + 4000; Date.now() < end;) {
+    const id = newId();
+    const { ms } = await timed(() => gateway.chat({ model: 'm', stream: true },
+      { headers: { 'x-request-id': id, ...sim({ 'ttft-ms': 5, 'itl-ms': 5, tokens: 100 }) } }));
+    const [r, truth] = [await gateway.recordNamed(id), await upstream.truth(id)];
+    // At the client, all of it; in the gateway, before the request goes on.
+    late.push(ms - (truth.events.at(-1).t_ns - truth.t_request_ns) / 1e6, r.overhead_ms);
+  }
+  const { evaluationTime } = await group();
+  assert.ok(late.length >= 8 && evaluationTime > 0.3, `${late.length / 2} requests, ${evaluationTime} s a tick`);
+  assert.ok(Math.max(...late) < evaluationTime * 1000 / 4, `${late} ms late, ${evaluationTime} s a tick`);
 });
