@@ -128,6 +128,9 @@ test('a reload takes new rules and keeps alerts; one with a mistake changes noth
   writeFileSync(file, 'groups:\n- name: g\n  interval: 1s\n  rules:\n  - alert: Always\n    expr: vector(1\n');
   assert.equal(await gateway.reload(config), 'refused');
   await says(gateway.process, /rules\.yml:6:\d+: expr: unclosed left parenthesis/);
+  const asked = await run(['reload', '--url', `http://127.0.0.1:${gateway.adminPort}`]);
+  assert.equal(asked.code, 1);
+  assert.match(asked.stderr, /^\S*rules\.yml:6:\d+: expr: unclosed left parenthesis\n[^]*refused, the running/);
   assert.equal((await alerts())[0].activeAt, since);
 
   writeFileSync(file, JSON.stringify({
