@@ -286,9 +286,7 @@ static int job_result(const struct alerts_job *job, struct span receiver, struct
         return err_set(reterr, r, "could not test the receiver: %s", err_str(r));
     if (job->error < 0) {
         (void)err_set(reterr, job->error, "there is no receiver \"%.*s\"", SPAN_ARG(receiver));
-        err_hint(reterr,
-                 "\"name\" of an entry of \"receivers\" in alerting.file; /api/v2/receivers "
-                 "lists them");
+        err_hint(reterr, "take the name of one in alerting.file; /api/v2/receivers lists them");
         return job->error;
     }
     if (!job->is_ended)
