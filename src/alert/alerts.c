@@ -268,12 +268,18 @@ static int new_job(struct span receiver, struct alerts_job **ret)
     return 0;
 }
 
-static void wait_for(struct alerts *a, const struct alerts_job *job, int64_t timeout_ms)
+static void wait_for(struct alerts *a, const struct alerts_job *job,
+                     const struct alerts_patience *p)
 {
-    mono_t end = mono_add(clock_mono(), timeout_ms * NS_PER_MS);
-    struct timespec until = {.tv_sec = end.ns / NS_PER_S, .tv_nsec = end.ns % NS_PER_S};
-    while (!job->is_ended && pthread_cond_timedwait(&a->ended, &a->lock, &until) != ETIMEDOUT)
-        ;
+    enum { LOOK_MS = 100 };
+    mono_t now = clock_mono(), end = mono_add(now, p->timeout_ms * NS_PER_MS);
+    while (!job->is_ended && mono_diff(end, now) > 0 && !(p->is_over && p->is_over(p->ctx))) {
+        mono_t look = mono_add(now, LOOK_MS * NS_PER_MS);
+        look = mono_diff(end, look) < 0 ? end : look;
+        struct timespec until = {.tv_sec = look.ns / NS_PER_S, .tv_nsec = look.ns % NS_PER_S};
+        (void)pthread_cond_timedwait(&a->ended, &a->lock, &until);
+        now = clock_mono();
+    }
 }
 
 static int job_result(const struct alerts_job *job, struct span receiver, struct buf *text,
@@ -298,8 +304,8 @@ static int job_result(const struct alerts_job *job, struct span receiver, struct
     return 0;
 }
 
-int alerts_test(struct alerts *a, struct span receiver, int64_t timeout_ms, struct buf *text,
-                struct err *reterr)
+int alerts_test(struct alerts *a, struct span receiver, const struct alerts_patience *patience,
+                struct buf *text, struct err *reterr)
 {
     struct alerts_job *job;
     int r = new_job(receiver, &job);
@@ -308,7 +314,7 @@ int alerts_test(struct alerts *a, struct span receiver, int64_t timeout_ms, stru
     pthread_mutex_lock(&a->lock);
     list_push_back(&a->jobs, &job->node);
     transport_wake(a->transport);
-    wait_for(a, job, timeout_ms);
+    wait_for(a, job, patience);
     r = job_result(job, receiver, text, reterr);
     job->is_abandoned = true;
     if (job->is_ended)

@@ -49,11 +49,18 @@ int alerts_configure(struct alerts *a, const struct alerts_config *config) WARN_
 /* -ENOMEM: not taken; tell again. */
 int alerts_put(struct alerts *a, const struct alert_notice *notices, size_t n) WARN_UNUSED;
 
-/* Sends one test alert to a receiver and waits for what comes of it, at most timeout_ms. The text
- * says what was sent where (no secrets) and what came back. -ENOENT: no such receiver; -EREMOTEIO:
- * it was not taken, and text says why. */
-int alerts_test(struct alerts *a, struct span receiver, int64_t timeout_ms, struct buf *text,
-                struct err *reterr) WARN_UNUSED;
+/* How long somebody waits: timeout_ms, and until is_over (NULL: never) returns something else than
+ * 0, which is looked at some times a second. */
+struct alerts_patience {
+    int64_t timeout_ms;
+    int (*is_over)(void *ctx);
+    void *ctx;
+};
+/* Sends one test alert to a receiver and waits for what comes of it. The text says what was sent
+ * where (no secrets) and what came back. -ENOENT: no such receiver; -EREMOTEIO: it was not taken,
+ * and text says why; -ETIMEDOUT. */
+int alerts_test(struct alerts *a, struct span receiver, const struct alerts_patience *patience,
+                struct buf *text, struct err *reterr) WARN_UNUSED;
 
 /* Alertmanager's API v2 shapes: GET alerts (filter=, active=, silenced=, inhibited=, receiver=),
  * alerts/groups, silences, silence/ID. */

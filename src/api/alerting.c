@@ -129,10 +129,11 @@ static void run_test(void *ctx, struct alerts *a)
 {
     struct prom_call *c = ctx;
     struct span receiver = params_get(&c->params, SPAN("receiver"));
+    const struct alerts_patience patience = {TEST_TIMEOUT_MS, prom_is_over, c};
     struct err err = {0};
     struct buf text;
     buf_init(&text, 64 * 1024);
-    int r = alerts_test(a, receiver, TEST_TIMEOUT_MS, &text, &err);
+    int r = alerts_test(a, receiver, &patience, &text, &err);
     if (r < 0 && r != -EREMOTEIO) {
         prom_fail(c, r == -ENOENT ? PROM_NOT_FOUND : PROM_INTERNAL, "%s%s%s", err.text,
                   err.hint[0] ? "; " : "", err.hint);

@@ -277,6 +277,7 @@ static void call_begin(struct api *a, struct pending *p)
                               .method = p->method,
                               .form = p->has_form ? buf_span(&p->form) : SPAN(""),
                               .content = p->has_form ? SPAN("") : buf_span(&p->form),
+                              .is_work = p->route->kind == ROUTE_WORK,
                               .on_answer = on_answer,
                               .owner = p};
     int e = 0;

@@ -13,13 +13,14 @@
 
 struct queries {
     struct loop *loop;
-    struct pool *pool;
+    struct pool *pool, *work; /* threads start with the first job */
     const struct api_sources *sources;
 };
 
 struct query {
     struct pool_job job;
     struct queries *queries;
+    struct pool *pool;
     struct query_request request; /* texts are behind this struct */
     bool is_left;                 /* on the loop's thread */
     struct timer timer;           /* at the deadline */
@@ -131,8 +132,10 @@ int queries_new(struct loop *l, const struct api_sources *sources, struct querie
     q->loop = l;
     q->sources = sources;
     int r = pool_new(l, QUERIES_AT_ONCE, QUERIES_WAITING, &q->pool);
+    if (r == 0)
+        r = pool_new(l, QUERIES_AT_ONCE, QUERIES_WAITING, &q->work);
     if (r < 0) {
-        mem_free(q);
+        queries_free(q);
         return r;
     }
     *ret = q;
@@ -143,6 +146,7 @@ struct queries *queries_free(struct queries *q)
 {
     if (!q)
         return NULL;
+    pool_free(q->work);
     pool_free(q->pool);
     mem_free(q);
     return NULL;
@@ -168,6 +172,7 @@ int queries_start(struct queries *q, const struct query_request *r, struct query
     query->job.done = done;
     query->job.interrupt = interrupt;
     query->queries = q;
+    query->pool = r->is_work ? q->work : q->pool;
     pthread_mutex_init(&query->lock, NULL);
     timer_init(&query->timer, on_late);
     query->request = *r;
@@ -181,7 +186,7 @@ int queries_start(struct queries *q, const struct query_request *r, struct query
         query->limits.timeout_ns = QUERIES_TIMEOUT_NS;
     query->deadline = mono_add(clock_mono(), query->limits.timeout_ns);
     buf_init(&query->body, QUERIES_ANSWER_MAX);
-    int e = pool_submit(q->pool, &query->job);
+    int e = pool_submit(query->pool, &query->job);
     if (e < 0) {
         query_free(query);
         return e;
@@ -210,5 +215,5 @@ void queries_refuse(int error, struct buf *body, int *ret_status)
 void queries_leave(struct query *query)
 {
     query->is_left = true;
-    pool_cancel(query->queries->pool, &query->job);
+    pool_cancel(query->pool, &query->job);
 }

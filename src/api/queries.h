@@ -4,10 +4,9 @@
  *
  * Role:      a question is put to the pool with all that it needs; what becomes of it comes back on
  *            the loop. Who asked may leave at any time: the evaluation then ends early.
- * Limits:    QUERIES_AT_ONCE run, QUERIES_WAITING wait; api_query_limits of time each, waiting
- *            included (QUERIES_TIMEOUT_NS where they say nothing);
- *            QUERIES_MEMORY_MAX for a call besides what promql allows.
- * Threading: the loop's thread.
+ * Limits:    QUERIES_AT_ONCE run, QUERIES_WAITING wait, of queries and of work; api_query_limits of
+ * time each, waiting included (QUERIES_TIMEOUT_NS where they say nothing); QUERIES_MEMORY_MAX for a
+ * call besides what promql allows. Threading: the loop's thread.
  */
 #ifndef API_QUERIES_H
 #define API_QUERIES_H
@@ -30,6 +29,7 @@ struct query_request {
     void (*handle)(struct prom_call *c);
     struct span method; /* static */
     struct span path, query, form, content;
+    bool is_work; /* waits for others, as receivers of alerts: on threads of its own */
     /* The answer: *body is the callee's from then on; type: static, NULL: JSON. Not after
      * query_leave. */
     void (*on_answer)(void *owner, int status, const char *type, struct buf *body);

@@ -36,7 +36,7 @@ enum route_kind {
     /* Of Alertmanager's API: at once. What changes something (POST, DELETE) is guarded as above. */
     ROUTE_LIST,   /* GET, or POST of JSON */
     ROUTE_OBJECT, /* GET, or DELETE */
-    ROUTE_WORK,   /* POST alone; may take long: on the threads of queries */
+    ROUTE_WORK,   /* POST alone; may take long: on threads of its own */
 };
 
 struct prom_call;

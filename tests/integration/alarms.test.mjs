@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { HttpSink } from './lib/alert_sinks.mjs';
 import { startAlertmanager, startSink } from './lib/alertmanager.mjs';
 import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { getJson, request } from './lib/http.mjs';
@@ -256,4 +257,18 @@ test('a tick never delays a byte of traffic', async (t) => {
   // Bytes that waited for a tick would do so in every second one; what is rarer is the machine.
   const most = late.sort((x, y) => x - y)[Math.floor(late.length * 0.7)];
   assert.ok(most < evaluationTime * 1000 / 4, `${late} ms late, ${evaluationTime} s a tick`);
+});
+
+test('tests of a receiver that hangs hold up neither queries nor the end', async (t) => {
+  const sink = await HttpSink.start(t, { '/hang': () => {} });
+  const { gateway } = await withRules(t, { routes: routesTo(`${sink.url}/hang`) });
+  const asked = Promise.allSettled([1, 2].map(() =>
+    request(gateway.adminPort, '/api/v1/alerts/test?receiver=hook', { method: 'POST' })));
+  await waitFor('both at the receiver', () => sink.to('/hang').length === 2);
+  assert.equal((await getJson(gateway.adminPort, '/api/v1/query?query=1')).status, 'success');
+  const before = Date.now();
+  gateway.process.signal('SIGTERM');
+  await gateway.process.exited;
+  assert.ok(Date.now() - before < 5000, `${Date.now() - before} ms`);
+  await asked;
 });

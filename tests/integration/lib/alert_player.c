@@ -143,8 +143,9 @@ static int test(struct player *p, struct span receiver)
     struct err err = {.text = ""};
     const json_t *timeout = json_object_get(p->call, "timeoutMs");
     buf_init(&text, 1 << 20);
-    int r = alerts_test(p->alerts, receiver, timeout ? json_integer_value(timeout) : 10000, &text,
-                        &err);
+    const struct alerts_patience patience = {.timeout_ms =
+                                                 timeout ? json_integer_value(timeout) : 10000};
+    int r = alerts_test(p->alerts, receiver, &patience, &text, &err);
     jsonw_begin_object(&p->w);
     jsonw_key(&p->w, "result");
     jsonw_i64(&p->w, r);
