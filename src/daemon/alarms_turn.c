@@ -12,7 +12,8 @@
 #include "daemon/evidence.h"
 
 enum {
-    LOOK_MS = 1000,           /* whether the store is open, whether there is something new */
+    LOOK_MS = 1000,           /* whether there is something new */
+    LOOK_FOR_STORE_MS = 100,  /* whether it is open */
     SAY_AGAIN_MS = 60 * 1000, /* what still cannot be opened */
 };
 
@@ -251,7 +252,7 @@ void *alarms_run(void *alarms)
             tend_incidents(a);
             tell_stats(a);
         }
-        sleep_until(a, rules_next_ms(a->rules));
+        sleep_until(a, is_ours ? rules_next_ms(a->rules) : now_ms() + LOOK_FOR_STORE_MS);
     }
     return NULL;
 }
