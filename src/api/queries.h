@@ -5,8 +5,9 @@
  * Role:      a question is put to the pool with all that it needs; what becomes of it comes back on
  *            the loop. Who asked may leave at any time: the evaluation then ends early.
  * Limits:    QUERIES_AT_ONCE run, QUERIES_WAITING wait, of queries and of work; api_query_limits of
- * time each, waiting included (QUERIES_TIMEOUT_NS where they say nothing); QUERIES_MEMORY_MAX for a
- * call besides what promql allows. Threading: the loop's thread.
+ *            time each, waiting included (QUERIES_TIMEOUT_NS where they say nothing);
+ *            QUERIES_MEMORY_MAX for a call besides what promql allows.
+ * Threading: the loop's thread.
  */
 #ifndef API_QUERIES_H
 #define API_QUERIES_H
