@@ -57,11 +57,12 @@ static uint64_t on_written(void *ctx)
 static void on_notify(void *ctx, const struct alert_notice *notices, size_t n)
 {
     struct alarms *a = ctx;
+    /* First, so that it is there when delivery has found the requests behind an alert. */
+    if (a->incidents && incidents_put(a->incidents, notices, n, now_ms()) < 0)
+        LOG_WARN("%zu alerts could not be taken into an incident, trying again", n);
     /* On the only thread that sets alerts. What is not taken is told again, by the resend rule. */
     if (a->alerts && alerts_put(a->alerts, notices, n) < 0)
         LOG_ERROR("%zu alerts could not be taken for delivery: out of memory, trying again", n);
-    if (a->incidents && incidents_put(a->incidents, notices, n, now_ms()) < 0)
-        LOG_WARN("%zu alerts could not be taken into an incident, trying again", n);
 }
 
 /* On the thread of delivery. What was found out stays with the incident. */

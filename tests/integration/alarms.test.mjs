@@ -55,6 +55,7 @@ async function withRules(t, { rules = RULES, routes, config = {}, upstream } = {
     data_dir: tempDir(t), history: { interval: '1s' }, rules: { files: [file] }, models: ['m'], ...config, alerting,
   };
   const gateway = await Gateway.start(t, { upstream: upstream ?? await Sim.start(t), config: whole });
+  await waitFor('delivery', async () => (await request(gateway.adminPort, '/api/v2/alerts')).status === 200);
   const ask = (headers) => gateway.chat({ model: 'm', stream: true }, { headers: sim(headers) });
   const alerts = async () => (await getJson(gateway.adminPort, '/api/v1/alerts')).data.alerts;
   return { gateway, config: whole, file, ask, alerts };
@@ -172,7 +173,6 @@ test('a silence keeps the message back: our command, and amtool', async (t) => {
 
 test('what changes something is refused to pages of other sites', async (t) => {
   const { gateway } = await withRules(t);
-  await waitFor('delivery', async () => (await request(gateway.adminPort, '/api/v2/alerts')).status === 200);
   const headers = { origin: 'http://evil.example', 'content-type': 'application/json' };
   const body = JSON.stringify({ matchers: [{ name: 'a', value: 'b', isRegex: false }] });
   assert.equal((await request(gateway.adminPort, '/api/v2/silences', { method: 'POST', headers, body })).status, 403);
