@@ -23,7 +23,7 @@ int evaluation_fail(struct evaluation *e, int code, const char *fmt, ...)
 
 /* --- query --- */
 
-static int is_over(void *ctx)
+int evaluation_is_over(void *ctx)
 {
     struct evaluation *e = ctx;
     if (e->tick->must_stop && e->tick->must_stop(e->tick->ctx))
@@ -40,7 +40,7 @@ static int query(struct evaluation *e, const struct promql_expr *expr, int64_t t
                                      .default_step_ms = e->r->config.interval_ms,
                                      .max_bytes = RULES_QUERY_BYTES,
                                      .max_samples = e->r->config.max_samples,
-                                     .is_over = is_over,
+                                     .is_over = evaluation_is_over,
                                      .ctx = e};
     return promql_query(expr, overlay_reader(&e->r->overlay), &o, ret, reterr);
 }

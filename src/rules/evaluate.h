@@ -30,6 +30,9 @@ int evaluation_fail(struct evaluation *e, int code, const char *fmt, ...) PRINTF
 /* The same for what an allocation or a batch returned. */
 int evaluation_no_memory(struct evaluation *e, int code);
 
+/* -ECANCELED: it has to stop; -ETIMEDOUT: it took as long as it may. ctx is the evaluation. */
+int evaluation_is_over(void *ctx) WARN_UNUSED;
+
 /* What a template's `query` calls; ctx is the evaluation. */
 int evaluation_query(void *ctx, struct span text, struct arena *a, struct template_sample **ret,
                      size_t *ret_n, struct err *reterr) WARN_UNUSED;

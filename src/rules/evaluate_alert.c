@@ -44,7 +44,11 @@ static int make_rows(struct evaluation *e, struct alert_row **ret)
     if (!rows)
         return evaluation_no_memory(e, -ENOMEM);
     for (size_t i = 0; i < v->n_columns; i++) {
-        int r = expand_row(e, &v->columns[i], &rows[i]);
+        int r = evaluation_is_over(e);
+        if (r < 0)
+            return evaluation_fail(e, r, "templates of %zu alerts took longer than a rule may take",
+                                   v->n_columns);
+        r = expand_row(e, &v->columns[i], &rows[i]);
         if (r < 0)
             return evaluation_no_memory(e, r);
     }

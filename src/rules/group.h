@@ -46,8 +46,12 @@ struct group {
     struct rule_run *rules;
     size_t n;
     int64_t interval_ms, query_offset_ms, slot_offset_ms;
-    int64_t next_ms; /* its next slot */
-    int64_t last_ms; /* the last one that was evaluated; ALERT_NEVER */
+    int64_t next_ms;   /* its next slot */
+    int64_t last_ms;   /* the last one that was evaluated, or is; ALERT_NEVER */
+    bool is_under_way; /* an evaluation that other groups interrupt */
+    size_t at;         /* the rule that it goes on with */
+    uint64_t turn;     /* when it was interrupted: those that wait longest go on first */
+    int64_t spent_ns;  /* by this evaluation up to there */
     int64_t evaluated_ms, duration_ns;
     struct recorded_list stale;  /* of rules that a reload removed: to be marked */
     bool is_restoring;           /* alerts wait for the second evaluation */

@@ -12,6 +12,8 @@
  * Time:      comes from outside (rules_tick), so that tests move it. A clock that is stepped back
  *            takes the alerts' moments with it, so that neither `for` nor resending waits for it.
  * Units:     ms.
+ * Fairness:  a tick ends with the rule behind RULES_SLICE_MS; a group that is not through then goes
+ *            on with a later one, so that slow groups delay others by no more than a rule or two.
  * Errors:    of an expression: the rule's state stays as it is, and says why (health, last error).
  *            Of the store's reader (-EBUSY: another process has it): the slot is missed.
  * Reload:    groups with the same file and name go on; rules of a group keep their alerts where
@@ -71,9 +73,11 @@ struct rules *rules_free(struct rules *r);
 int rules_load(struct rules *r, struct rule_file *const *files, size_t n,
                int64_t now_ms) WARN_UNUSED;
 
-/* When the next slot of any group is due; INT64_MAX: there is none. */
+/* When the next slot of any group is due, a moment that is over where a group is not through;
+ * INT64_MAX: there is none. */
 int64_t rules_next_ms(const struct rules *r);
-/* Evaluates the groups whose slot has come. must_stop (may be NULL) ends it between two rules. */
+/* Evaluates the groups whose slot has come, for a while. must_stop (may be NULL) ends it between
+ * two rules. */
 void rules_tick(struct rules *r, int64_t now_ms, bool (*must_stop)(void *ctx), void *ctx);
 
 /*

@@ -10,12 +10,14 @@
 
 #include <pthread.h>
 
+#include "base/clock.h"
 #include "promql/query.h"
 #include "rules/group.h"
 
 enum {
     RULES_QUERY_BYTES = 256 * 1024 * 1024,   /* of an expression's values */
     RULES_SCRATCH_BYTES = 256 * 1024 * 1024, /* of what is made of its result */
+    RULES_SLICE_MS = 250,                    /* of a tick, and the rule that is being evaluated */
 };
 
 /* Series of a group that is gone: marked when two of its intervals are over, so that a group of
@@ -37,6 +39,7 @@ struct rules {
     struct buf text;      /* of one template */
     struct gone *gone;
     int64_t last_ms;          /* of the last tick or load */
+    uint64_t n_turns;         /* interruptions of groups */
     bool is_loaded;           /* once: what comes later is not restored */
     struct rules_stats stats; /* but for what is counted when asked */
 
@@ -56,6 +59,8 @@ struct tick {
     bool (*must_stop)(void *ctx);
     void *ctx;
     bool is_stopped;
+    mono_t start;
+    bool is_whole; /* no group is interrupted */
 };
 
 /* evaluate.c: one rule at ts, all or nothing but for what it says of itself. */

@@ -10,9 +10,11 @@
 int64_t rules_next_ms(const struct rules *r)
 {
     int64_t next = INT64_MAX;
-    for (size_t i = 0; i < r->n_groups; i++)
-        if (r->groups[i]->next_ms < next)
-            next = r->groups[i]->next_ms;
+    for (size_t i = 0; i < r->n_groups; i++) {
+        const struct group *g = r->groups[i];
+        int64_t at_ms = g->is_under_way ? r->last_ms : g->next_ms;
+        next = at_ms < next ? at_ms : next;
+    }
     for (const struct gone *g = r->gone; g; g = g->next)
         if (g->due_ms < next)
             next = g->due_ms;
@@ -67,38 +69,95 @@ static void follow_clock(struct rules *r, struct group *g, int64_t ts_ms)
     pthread_mutex_unlock(&r->lock);
 }
 
-static void evaluate_group(struct tick *t, struct group *g, int64_t ts_ms)
+static bool is_spent(const struct tick *t)
+{
+    return !t->is_whole && mono_diff(clock_mono(), t->start) >= RULES_SLICE_MS * NS_PER_MS;
+}
+
+static void interrupt(struct rules *r, struct group *g, mono_t since)
+{
+    g->turn = ++r->n_turns;
+    g->spent_ns += mono_diff(clock_mono(), since);
+}
+
+static void end_group(struct tick *t, struct group *g, mono_t since)
 {
     struct rules *r = t->r;
-    mono_t start = clock_mono();
-    follow_clock(r, g, ts_ms);
-    g->last_ms = ts_ms;
-    for (size_t i = 0; i < g->n && !t->is_stopped; i++) {
-        if (t->must_stop && t->must_stop(t->ctx))
-            t->is_stopped = true;
-        else
-            evaluate_rule(t, g, &g->rules[i], ts_ms);
-    }
-    if (t->is_stopped)
-        return;
-    if (send_stale(r, &g->stale, ts_ms - g->query_offset_ms) < 0)
+    g->is_under_way = false;
+    if (send_stale(r, &g->stale, g->last_ms - g->query_offset_ms) < 0)
         r->stats.n_lost_batches++;
     pthread_mutex_lock(&r->lock);
     g->evaluated_ms = t->now_ms;
-    g->duration_ns = mono_diff(clock_mono(), start);
+    g->duration_ns = g->spent_ns + mono_diff(clock_mono(), since);
     pthread_mutex_unlock(&r->lock);
     if (g->is_restoring && ++g->n_evaluated == 2)
         restore_group(t, g);
+}
+
+/* One rule at least. */
+static void go_on(struct tick *t, struct group *g)
+{
+    mono_t since = clock_mono();
+    for (bool is_first = true; g->at < g->n; is_first = false) {
+        if (t->must_stop && t->must_stop(t->ctx))
+            t->is_stopped = true;
+        if (t->is_stopped)
+            return;
+        if (!is_first && is_spent(t)) {
+            interrupt(t->r, g, since);
+            return;
+        }
+        evaluate_rule(t, g, &g->rules[g->at++], g->last_ms);
+    }
+    if (!t->is_stopped)
+        end_group(t, g, since);
+}
+
+static void evaluate_group(struct tick *t, struct group *g, int64_t ts_ms)
+{
+    follow_clock(t->r, g, ts_ms);
+    g->last_ms = ts_ms;
+    g->is_under_way = true;
+    g->at = 0;
+    g->spent_ns = 0;
+    go_on(t, g);
 }
 
 /* The group, of those that are due, whose slot comes first. */
 static struct group *next_due(struct rules *r, int64_t now_ms)
 {
     struct group *first = NULL;
-    for (size_t i = 0; i < r->n_groups; i++)
-        if (!first || r->groups[i]->next_ms < first->next_ms)
-            first = r->groups[i];
+    for (size_t i = 0; i < r->n_groups; i++) {
+        struct group *g = r->groups[i];
+        if (!g->is_under_way && (!first || g->next_ms < first->next_ms))
+            first = g;
+    }
     return first && first->next_ms <= now_ms ? first : NULL;
+}
+
+/* Of those that were interrupted before this tick the one that waits longest. */
+static struct group *next_interrupted(struct rules *r, uint64_t n_turns)
+{
+    struct group *first = NULL;
+    for (size_t i = 0; i < r->n_groups; i++) {
+        struct group *g = r->groups[i];
+        if (g->is_under_way && g->turn <= n_turns && (!first || g->turn < first->turn))
+            first = g;
+    }
+    return first;
+}
+
+static void go_on_with_one(struct tick *t, uint64_t n_turns)
+{
+    struct group *g = next_interrupted(t->r, n_turns);
+    if (!g)
+        return;
+    if (open_store(t) < 0) {
+        g->is_under_way = false;
+        t->r->stats.n_missed++;
+    } else {
+        go_on(t, g);
+    }
 }
 
 static void bury_gone(struct rules *r, int64_t now_ms)
@@ -119,12 +178,12 @@ static void bury_gone(struct rules *r, int64_t now_ms)
     }
 }
 
-static void end_tick(struct tick *t, mono_t start)
+static void end_tick(struct tick *t)
 {
     struct rules_stats *s = &t->r->stats;
     if (t->store) {
         t->r->ops.reader_close(t->r->ops.ctx, t->store);
-        s->last_tick_ns = mono_diff(clock_mono(), start);
+        s->last_tick_ns = mono_diff(clock_mono(), t->start);
         if (s->last_tick_ns > s->slowest_tick_ns)
             s->slowest_tick_ns = s->last_tick_ns;
     }
@@ -133,27 +192,29 @@ static void end_tick(struct tick *t, mono_t start)
 
 void rules_tick(struct rules *r, int64_t now_ms, bool (*must_stop)(void *ctx), void *ctx)
 {
-    struct tick t = {.r = r, .now_ms = now_ms, .must_stop = must_stop, .ctx = ctx};
-    mono_t start = clock_mono();
+    struct tick t = {
+        .r = r, .now_ms = now_ms, .must_stop = must_stop, .ctx = ctx, .start = clock_mono()};
+    uint64_t n_turns = r->n_turns;
     struct group *g;
     r->last_ms = now_ms;
     for (size_t i = 0; i < r->n_groups; i++)
         group_follow_clock(r->groups[i], now_ms);
-    while (!t.is_stopped && (g = next_due(r, now_ms))) {
+    while (!t.is_stopped && !is_spent(&t) && (g = next_due(r, now_ms))) {
         int64_t ts_ms = group_take_slot(g, now_ms, &r->stats.n_missed);
         if (open_store(&t) < 0)
             r->stats.n_missed++;
         else
             evaluate_group(&t, g, ts_ms);
     }
+    if (!t.is_stopped)
+        go_on_with_one(&t, n_turns);
     bury_gone(r, now_ms);
-    end_tick(&t, start);
+    end_tick(&t);
 }
 
 void rules_evaluate_in(struct rules *r, const size_t *order, int64_t ts_ms)
 {
-    struct tick t = {.r = r, .now_ms = ts_ms};
-    mono_t start = clock_mono();
+    struct tick t = {.r = r, .now_ms = ts_ms, .start = clock_mono(), .is_whole = true};
     r->last_ms = ts_ms;
     for (size_t i = 0; i < r->n_groups; i++) {
         struct group *g = r->groups[order ? order[i] : i];
@@ -166,7 +227,7 @@ void rules_evaluate_in(struct rules *r, const size_t *order, int64_t ts_ms)
             evaluate_group(&t, g, ts_ms);
     }
     bury_gone(r, ts_ms);
-    end_tick(&t, start);
+    end_tick(&t);
 }
 
 void rules_evaluate(struct rules *r, int64_t ts_ms)
