@@ -89,6 +89,8 @@ static const struct {
                     "Allow: GET, HEAD, POST\r\n"},
     [ROUTE_QUERY] = {"POST", false, false, "only GET, HEAD and POST are served here",
                      "Allow: GET, HEAD, POST\r\n"},
+    [ROUTE_VIEW] = {NULL, false, false, "only GET and HEAD are served here",
+                    "Allow: GET, HEAD\r\n"},
     [ROUTE_LIST] = {"POST", true, false, "only GET, HEAD and POST are served here",
                     "Allow: GET, HEAD, POST\r\n"},
     [ROUTE_OBJECT] = {"DELETE", true, false, "only GET, HEAD and DELETE are served here",

@@ -34,6 +34,7 @@ enum route_kind {
     ROUTE_CALL,   /* of Prometheus' API: GET, or POST of a form; at once */
     ROUTE_QUERY,  /* the same, needs the store: on the threads of queries */
     /* Of Alertmanager's API: at once. What changes something (POST, DELETE) is guarded as above. */
+    ROUTE_VIEW,   /* GET alone: who sends alerts here has to hear that nobody takes them */
     ROUTE_LIST,   /* GET, or POST of JSON */
     ROUTE_OBJECT, /* GET, or DELETE */
     ROUTE_WORK,   /* POST alone; may take long: on threads of its own */

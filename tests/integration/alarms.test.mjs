@@ -178,6 +178,9 @@ test('what changes something is refused to pages of other sites', async (t) => {
   assert.equal((await request(gateway.adminPort, '/api/v2/silences', { method: 'POST', headers, body })).status, 403);
   assert.equal((await request(gateway.adminPort, '/api/v2/silence/x', { method: 'DELETE', headers })).status, 403);
   assert.equal((await request(gateway.adminPort, '/api/v1/alerts/test?receiver=x', { method: 'POST', headers })).status, 403);
+  /* Another Prometheus, which takes this for an Alertmanager. */
+  const sent = await request(gateway.adminPort, '/api/v2/alerts', { method: 'POST', body: '[]', headers: { 'content-type': 'application/json' } });
+  assert.equal(sent.status, 405);
   const bad = await request(gateway.adminPort, '/api/v2/silences', { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } });
   assert.equal(bad.status, 400);
 });
