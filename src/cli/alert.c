@@ -191,6 +191,25 @@ static int add_filters(const struct options *o, struct buf *form)
     return r;
 }
 
+/* GET path?form, as a list. */
+static int ask_list(const struct options *o, const char *path, const struct buf *form,
+                    int (*show)(struct span json, int64_t now_ms, struct buf *out),
+                    struct err *reterr)
+{
+    struct buf target;
+    buf_init(&target, REQUEST_MAX);
+    int r = buf_printf(&target, "%s?%.*s", path, SPAN_ARG(buf_span(form)));
+    if (r == 0)
+        r = buf_append(&target, span_of("", 1));
+    if (r == 0)
+        r = ask_and_print(o, (struct talk_question){.path = buf_span(&target).p, .method = "GET"},
+                          show, reterr);
+    else
+        err_set(reterr, r, "%s", err_str(r));
+    buf_done(&target);
+    return r;
+}
+
 static int run_list(const struct options *o, struct err *reterr)
 {
     struct buf form;
@@ -201,32 +220,22 @@ static int run_list(const struct options *o, struct err *reterr)
     if (r == 0 && !o->is_all)
         r = talk_add(&form, SPAN("inhibited"), SPAN("false"));
     if (r == 0)
-        r = ask_and_print(o,
-                          (struct talk_question){.path = "/api/v2/alerts", .form = buf_span(&form)},
-                          alert_show_list, reterr);
+        r = ask_list(o, "/api/v2/alerts", &form, alert_show_list, reterr);
     else
         err_set(reterr, r, "%s", err_str(r));
     buf_done(&form);
     return r;
 }
 
-/* GET /PATH?filter=... */
 static int run_silences(const struct options *o, struct err *reterr)
 {
-    struct buf path, form;
+    struct buf form;
     buf_init(&form, REQUEST_MAX);
-    buf_init(&path, REQUEST_MAX);
     int r = add_filters(o, &form);
     if (r == 0)
-        r = buf_printf(&path, "/api/v2/silences?%.*s", SPAN_ARG(buf_span(&form)));
-    if (r == 0)
-        r = buf_append(&path, span_of("", 1));
-    if (r == 0)
-        r = ask_and_print(o, (struct talk_question){.path = buf_span(&path).p, .method = "GET"},
-                          alert_show_silences, reterr);
+        r = ask_list(o, "/api/v2/silences", &form, alert_show_silences, reterr);
     else
         err_set(reterr, r, "%s", err_str(r));
-    buf_done(&path);
     buf_done(&form);
     return r;
 }
