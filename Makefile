@@ -20,6 +20,7 @@ full:
 bench: all
 	@bench/run
 	@bench/history
+	@bench/rules
 
 bench-history: all
 	@bench/history

@@ -1,4 +1,4 @@
-"""What bench/history runs side by side: Prometheus and Inferometer, started, asked, filled, stopped."""
+"""What bench/history and bench/rules run side by side: Prometheus and Inferometer, started, asked, filled, stopped."""
 import http.client
 import json
 import os
@@ -22,7 +22,7 @@ NOWHERE = "http://127.0.0.1:9"
 
 
 def fail(text):
-    sys.exit(f"bench/history: {text}")
+    sys.exit(f"{pathlib.Path(sys.argv[0]).parent.name}/{pathlib.Path(sys.argv[0]).name}: {text}")
 
 
 def wait_for(what, condition, seconds=60):
@@ -112,11 +112,12 @@ class Server:
         return spent_ms, json.loads(body)["data"]["result"]
 
 
-def start_prometheus(directory, target=None):
-    """Prometheus on a data directory; target is HOST:PORT to scrape every second."""
+def start_prometheus(directory, target=None, **keys):
+    """Prometheus on a data directory; target is HOST:PORT to scrape every second; keys go into its configuration."""
     config = pathlib.Path(directory) / "prometheus.yml"
     scrape = [dict(job_name="inferometer", static_configs=[dict(targets=[target])])] if target else []
-    config.write_text(json.dumps({"global": dict(scrape_interval="1s", scrape_timeout="1s"), "scrape_configs": scrape}))
+    config.write_text(json.dumps({"global": dict(scrape_interval="1s", scrape_timeout="1s", evaluation_interval="1s"),
+                                  "scrape_configs": scrape, **keys}))
     port = free_port()
     p = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={directory}/data",
                           "--storage.tsdb.retention.time=30d", f"--web.listen-address=127.0.0.1:{port}",

@@ -14,6 +14,9 @@ set(MODULE_VENDOR_series pcre2-8)
 set(MODULE_VENDOR_db sqlite3)
 set(MODULE_VENDOR_tsdb zstd)
 set(MODULE_VENDOR_store zstd)
+set(MODULE_VENDOR_incident zstd)
+set(MODULE_VENDOR_alert curl jansson crypto)
+set(MODULE_VENDOR_cli jansson)
 set(MODULE_VENDOR_export z protobuf-c)
 set(MODULE_VENDOR_sim z)
 
@@ -39,20 +42,46 @@ function(module_protos name)
   target_include_directories(${name} SYSTEM PUBLIC ${dir})
 endfunction()
 
+# embed(): a file as an array of the module's library.
+function(embed name file symbol)
+  set(out ${CMAKE_BINARY_DIR}/embed/${symbol}.c)
+  add_custom_command(
+    OUTPUT ${out}
+    COMMAND ${CMAKE_COMMAND} -DIN=${file} -DOUT=${out} -DNAME=${symbol} -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
+    DEPENDS ${file} ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake VERBATIM)
+  set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -w)
+  target_sources(${name} PRIVATE ${out})
+endfunction()
+
 # module_embeds(): src/<module>/*.html as arrays of the module's library: api_index_html[] of api/index.html.
 function(module_embeds name)
   file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.html)
   foreach(page IN LISTS pages)
     get_filename_component(stem ${page} NAME_WE)
-    set(out ${CMAKE_BINARY_DIR}/embed/${name}_${stem}_html.c)
-    add_custom_command(
-      OUTPUT ${out}
-      COMMAND ${CMAKE_COMMAND} -DIN=${page} -DOUT=${out} -DNAME=${name}_${stem}_html
-              -P ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake
-      DEPENDS ${page} ${CMAKE_SOURCE_DIR}/cmake/Embed.cmake VERBATIM)
-    set_source_files_properties(${out} PROPERTIES COMPILE_OPTIONS -w)
-    target_sources(${name} PRIVATE ${out})
+    embed(${name} ${page} ${name}_${stem}_html)
   endforeach()
+endfunction()
+
+# module_rules(): deploy/rules/*.yml, and the table of them, builtin_rules[] (daemon/builtin_rules.h).
+function(module_rules name)
+  file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/deploy/rules/*.yml)
+  set(declared "")
+  set(rows "")
+  foreach(file IN LISTS files)
+    get_filename_component(stem ${file} NAME_WE)
+    embed(${name} ${file} builtin_rules_${stem})
+    string(APPEND declared "extern const char builtin_rules_${stem}[];\nextern const size_t builtin_rules_${stem}_size;\n")
+    string(APPEND rows "    {\"${stem}.yml\", builtin_rules_${stem}, &builtin_rules_${stem}_size},\n")
+  endforeach()
+  set(out ${CMAKE_BINARY_DIR}/embed/builtin_rules.c)
+  file(CONFIGURE OUTPUT ${out} CONTENT [=[
+#include "daemon/builtin_rules.h"
+@declared@
+const struct builtin_rules builtin_rules[] = {
+@rows@};
+const size_t builtin_rules_n = sizeof(builtin_rules) / sizeof(builtin_rules[0]);
+]=] @ONLY)
+  target_sources(${name} PRIVATE ${out})
 endfunction()
 
 function(module_libraries)
@@ -78,6 +107,9 @@ function(module_libraries)
       target_compile_options(${name} PRIVATE ${MODULE_OPTIONS_${name}})
       module_protos(${name})
       module_embeds(${name})
+      if(name STREQUAL "daemon")
+        module_rules(${name})
+      endif()
     else()
       add_library(${name} INTERFACE)
       set(scope INTERFACE)

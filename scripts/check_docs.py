@@ -6,6 +6,8 @@
 - every file.c:function named there is a function (or a table) of that file;
 - docs/ARCHITECTURE.md has a row for each module of src/LAYERS and names each of its .c files (a * stands for
   any text);
+- the runbook_url of each alert in deploy/rules leads to its own section of docs/RUNBOOK.md, and each section
+  there (###) is of an alert;
 - README.md and README.zh-CN.md have the same headings by level, and under each heading the same code
   blocks, table rows, links and numbers.
 
@@ -19,6 +21,7 @@ import sys
 
 TOP = pathlib.Path(__file__).resolve().parent.parent
 ARCHITECTURE = TOP / "docs/ARCHITECTURE.md"
+RUNBOOK = TOP / "docs/RUNBOOK.md"
 READMES = ("README.md", "README.zh-CN.md")
 SKIPPED = {"build", "node_modules", "data", ".git"}
 
@@ -28,6 +31,11 @@ LINK = re.compile(r"!?\[[^\]]*\]\(<?([^)<>\s]+)>?(?:\s+\"[^\"]*\")?\)")
 CODE_SPAN = re.compile(r"`[^`]*`")
 PATH = re.compile(r"(?<![\w/.-])src/[\w*{},./-]*")
 FUNCTION = re.compile(r"(?<![\w/.-])((?:[\w-]+/)*[\w-]+\.[ch]):([A-Za-z_]\w*)")
+ALERT = re.compile(r"\s*- alert: *(\w+)$")
+# Alerts whose rules the program writes itself.
+GENERATED = TOP / "src/slo/slo_rules.c"
+GENERATED_ALERT = re.compile(r'"(SLO[A-Z]\w+)"')
+RUNBOOK_URL = re.compile(r"\s*runbook_url: *(\S+)$")
 NUMBER = re.compile(r"(?<![A-Za-z0-9_.])\d+(?:[.,]\d+)*")
 
 
@@ -166,6 +174,35 @@ def check_architecture(doc, problems):
                 problems.append((f"src/{module}/{file.name}", 1, f"is not in the row of {module} in {doc.name}"))
 
 
+def alerts():
+    """File, line, name of each alert that is shipped, and its runbook_url (None without one)."""
+    for path in sorted((TOP / "deploy/rules").glob("*.yml")):
+        found = []
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            if m := ALERT.match(line):
+                found.append([path.relative_to(TOP).as_posix(), number, m[1], None])
+            elif (m := RUNBOOK_URL.match(line)) and found:
+                found[-1][3] = m[1]
+        yield from found
+
+
+def check_runbook(doc, problems):
+    sections = {m[2]: number for number, line in doc.prose() if (m := HEADING.match(line)) and len(m[1]) == 3}
+    for file, line, name, url in alerts():
+        wanted = f"{doc.name}#{name.lower()}"
+        if url != wanted:
+            problems.append((file, line, f"the runbook_url of {name} is not {wanted}"))
+        if sections.pop(name, None) is None:
+            problems.append((file, line, f"{doc.name} has no section \"### {name}\""))
+    source = GENERATED.read_text(encoding="utf-8") if GENERATED.exists() else ""
+    for number, line in enumerate(source.splitlines(), 1):
+        for name in GENERATED_ALERT.findall(line):
+            if sections.pop(name, None) is None:
+                problems.append((GENERATED.name, number, f"{doc.name} has no section \"### {name}\""))
+    for name, line in sections.items():
+        problems.append((doc.name, line, f"there is no alert {name} in deploy/rules or {GENERATED.name}"))
+
+
 class Section:
     """What stands under one heading of a README."""
 
@@ -229,9 +266,11 @@ def main():
         if doc.name in READMES or doc.name.startswith("docs/"):
             check_paths(doc, problems)
             check_functions(doc, problems)
-    for name in (ARCHITECTURE.relative_to(TOP).as_posix(), *READMES):
+    for name in (*(p.relative_to(TOP).as_posix() for p in (ARCHITECTURE, RUNBOOK)), *READMES):
         if name not in by_name:
             problems.append((name, 1, "is missing"))
+    if RUNBOOK.exists():
+        check_runbook(by_name[RUNBOOK.relative_to(TOP).as_posix()], problems)
     if ARCHITECTURE.exists():
         check_architecture(by_name["docs/ARCHITECTURE.md"], problems)
     if all(name in by_name for name in READMES):

@@ -37,6 +37,7 @@ struct pending {
     struct list link;
     /* Calls of Prometheus' API: begun when the form is there. */
     bool is_call, has_form;
+    struct span method;      /* static */
     struct span path, query; /* in target */
     char *target;
     struct buf form;
@@ -74,24 +75,41 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
         buf_clear(&a->body);
 }
 
-static bool is_method_of(const struct route *route, struct span method)
-{
-    bool is_post = span_eq(method, SPAN("POST"));
-    bool is_get = span_eq(method, SPAN("GET")) || span_eq(method, SPAN("HEAD"));
-    if (route->kind == ROUTE_CHANGE)
-        return is_post;
-    return is_get || (is_post && route->call);
-}
-
-/* What methods a resource has: the text of a refusal, and the field Allow. */
+/* What a resource may be asked with, and the refusal of the rest. */
 static const struct {
+    const char *also; /* beside GET and HEAD; NULL: nothing */
+    bool is_change;   /* what is not GET or HEAD changes something */
+    bool is_change_only;
     const char *why, *allow;
 } methods[] = {
-    [ROUTE_PAGE] = {"only GET and HEAD are served here", "Allow: GET, HEAD\r\n"},
-    [ROUTE_CHANGE] = {"only POST is served here", "Allow: POST\r\n"},
-    [ROUTE_CALL] = {"only GET, HEAD and POST are served here", "Allow: GET, HEAD, POST\r\n"},
-    [ROUTE_QUERY] = {"only GET, HEAD and POST are served here", "Allow: GET, HEAD, POST\r\n"},
+    [ROUTE_PAGE] = {NULL, false, false, "only GET and HEAD are served here",
+                    "Allow: GET, HEAD\r\n"},
+    [ROUTE_CHANGE] = {"POST", true, true, "only POST is served here", "Allow: POST\r\n"},
+    [ROUTE_CALL] = {"POST", false, false, "only GET, HEAD and POST are served here",
+                    "Allow: GET, HEAD, POST\r\n"},
+    [ROUTE_QUERY] = {"POST", false, false, "only GET, HEAD and POST are served here",
+                     "Allow: GET, HEAD, POST\r\n"},
+    [ROUTE_VIEW] = {NULL, false, false, "only GET and HEAD are served here",
+                    "Allow: GET, HEAD\r\n"},
+    [ROUTE_LIST] = {"POST", true, false, "only GET, HEAD and POST are served here",
+                    "Allow: GET, HEAD, POST\r\n"},
+    [ROUTE_OBJECT] = {"DELETE", true, false, "only GET, HEAD and DELETE are served here",
+                      "Allow: GET, HEAD, DELETE\r\n"},
+    [ROUTE_WORK] = {"POST", true, true, "only POST is served here", "Allow: POST\r\n"},
 };
+
+static bool is_look(struct span method)
+{
+    return span_eq(method, SPAN("GET")) || span_eq(method, SPAN("HEAD"));
+}
+
+static bool is_method_of(const struct route *route, struct span method)
+{
+    const char *also = methods[route->kind].also;
+    if (is_look(method))
+        return !methods[route->kind].is_change_only;
+    return also && span_eq(method, span_cstr(also));
+}
 
 /* Keeps what a call needs when the request is whole. */
 static void call_keep(const struct http1_head *head, struct pending *p)
@@ -105,6 +123,9 @@ static void call_keep(const struct http1_head *head, struct pending *p)
     p->query = span_of(p->target, head->target.n);
     p->path = span_split(&p->query, '?');
     p->is_call = true;
+    p->method = is_look(head->method)                   ? SPAN("GET")
+                : span_eq(head->method, SPAN("DELETE")) ? SPAN("DELETE")
+                                                        : SPAN("POST");
     p->has_form = span_starts_with(type, SPAN("application/x-www-form-urlencoded"));
 }
 
@@ -118,7 +139,7 @@ static void answer_make(struct api *a, const struct http1_head *head, struct pen
     req.path = span_split(&query, '?');
     req.query = query;
     p->route = route_find(req.path);
-    if (p->route && p->route->kind == ROUTE_CHANGE)
+    if (p->route && methods[p->route->kind].is_change && !is_look(head->method))
         why = guard_refusal(head);
     if (!p->route)
         api_answer_error(ret, 404, "no such page; GET / lists what there is");
@@ -178,12 +199,12 @@ static void on_body(struct http_server_conn *c, struct span bytes, struct stamp 
     int r = 0;
 
     (void)at;
-    if (p && p->is_call && p->has_form)
+    if (p && p->is_call)
         r = buf_append(&p->form, bytes);
     if (r < 0) {
         p->is_call = false;
         api_answer_error(&p->answer, r == -EMSGSIZE ? 413 : 500,
-                         r == -EMSGSIZE ? "the form is larger than 2 MiB" : "out of memory");
+                         r == -EMSGSIZE ? "the body is larger than 2 MiB" : "out of memory");
     }
 }
 
@@ -236,12 +257,14 @@ static void ask_reload(struct api *a, struct pending *p)
     answer_send(p);
 }
 
-static void on_answer(void *owner, int status, struct buf *body)
+static void on_answer(void *owner, int status, const char *type, struct buf *body)
 {
     struct pending *p = owner;
 
     p->under_way = NULL;
     p->answer.status = status;
+    if (type)
+        p->answer.content_type = type;
     buf_done(&p->answer.body);
     p->answer.body = *body;
     buf_init(body, 0);
@@ -253,12 +276,15 @@ static void call_begin(struct api *a, struct pending *p)
     struct query_request r = {.handle = p->route->call,
                               .path = p->path,
                               .query = p->query,
-                              .form = buf_span(&p->form),
+                              .method = p->method,
+                              .form = p->has_form ? buf_span(&p->form) : SPAN(""),
+                              .content = p->has_form ? SPAN("") : buf_span(&p->form),
+                              .is_work = p->route->kind == ROUTE_WORK,
                               .on_answer = on_answer,
                               .owner = p};
     int e = 0;
 
-    if (p->route->kind == ROUTE_CALL)
+    if (p->route->kind != ROUTE_QUERY && p->route->kind != ROUTE_WORK)
         queries_run_here(&a->sources, &r, &p->answer.body, &p->answer.status);
     else
         e = queries_start(a->queries, &r, &p->under_way);

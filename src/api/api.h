@@ -15,11 +15,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "alert/alerts.h"
 #include "api/recent.h"
 #include "base/attr.h"
 #include "base/jsonw.h"
+#include "incident/incidents.h"
 #include "io/loop.h"
 #include "metrics/metrics.h"
+#include "review/review.h"
+#include "rules/rules.h"
 #include "series/reader.h"
 #include "store/rows.h"
 
@@ -56,6 +60,18 @@ struct api_sources {
     void (*query_limits)(void *arg, struct api_query_limits *ret);
     /* Labels that the store gives our own series beside their own (job, instance). */
     struct labels own_labels;
+    /* Rules and alerts: use is called with them while nobody takes them away, on the listener's
+     * thread; alerts_use on those of queries, too. -ENODEV: none are evaluated; -EBUSY: not yet.
+     * NULL: none. */
+    int (*rules_use)(void *arg, void (*use)(void *ctx, struct rules *r), void *ctx);
+    int (*alerts_use)(void *arg, void (*use)(void *ctx, struct alerts *a), void *ctx);
+    /* Likewise the record of incidents, on threads of queries. */
+    int (*incidents_use)(void *arg, void (*use)(void *ctx, struct incidents *i), void *ctx);
+    /* What an SLO review judges by: SLOs, rule files, incidents where there are any, the interval
+     * of rules; held until use returns, which may take long. On threads of queries. -ENODEV, -EBUSY
+     * as above. */
+    int (*review_use)(void *arg, void (*use)(void *ctx, const struct review_question *from),
+                      void *ctx);
     /* One JSON object per scraped target into the array that is open in w. NULL: none. */
     void (*targets)(void *arg, struct jsonw *w);
     void *arg;

@@ -99,6 +99,7 @@ void prom_fail(struct prom_call *c, enum prom_fault fault, const char *fmt, ...)
     (void)vsnprintf(text, sizeof(text), fmt, args); /* cut when too long */
     va_end(args);
     c->status = faults[fault].status;
+    c->content_type = NULL;
     buf_clear(c->body);
     jsonw_init(&c->w, c->body);
     jsonw_begin_object(&c->w);

@@ -34,7 +34,9 @@ struct prom_note {
 
 struct prom_call {
     const struct api_sources *sources;
+    struct span method; /* GET, POST, DELETE */
     struct span path;
+    struct span content; /* of a body that is no form */
     struct params params;
     struct arena *arena;
     const struct arena_budget *budget; /* of the arena; NULL: none */
@@ -51,6 +53,7 @@ struct prom_call {
     struct jsonw w;
     struct buf *body;
     int status;
+    const char *content_type; /* static; NULL: JSON. Of calls on threads of queries */
 };
 
 /* The parameters are still to be read: prom_run. */
@@ -110,6 +113,5 @@ void prom_labels_series(struct prom_call *c);
 void prom_info_metadata(struct prom_call *c);
 void prom_info_targets(struct prom_call *c);
 void prom_info_build(struct prom_call *c);
-void prom_info_rules(struct prom_call *c);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api/prom_info.c - what clients of Prometheus ask beside series: metadata, targets, version,
- * rules.
+ * api/prom_info.c - what clients of Prometheus ask beside series: metadata, targets, version.
  */
 #include "api/prom.h"
 #include "base/num.h"
@@ -106,17 +105,6 @@ void prom_info_build(struct prom_call *c)
         jsonw_key(&c->w, empty[i]);
         jsonw_cstr(&c->w, "");
     }
-    jsonw_end_object(&c->w);
-    prom_end(c);
-}
-
-void prom_info_rules(struct prom_call *c)
-{
-    prom_begin(c);
-    jsonw_begin_object(&c->w);
-    jsonw_key(&c->w, "groups");
-    jsonw_begin_array(&c->w);
-    jsonw_end_array(&c->w);
     jsonw_end_object(&c->w);
     prom_end(c);
 }

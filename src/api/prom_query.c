@@ -3,12 +3,15 @@
  * api/prom_query.c - queries: at a moment, over a range; their text.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "api/prom.h"
+#include "api/prom_smooth.h"
 #include "base/limits.h"
 
 struct query_params {
     struct promql_options options;
+    struct smooth smooth;
     size_t limit;
     bool is_range;
 };
@@ -77,6 +80,11 @@ static bool read_range(struct prom_call *c, struct query_params *q)
                   "not accepted. Try a positive integer");
         return false;
     }
+    if (prom_smooth_parse(params_get(&c->params, SPAN("smooth")), &q->smooth) < 0) {
+        prom_fail(c, PROM_BAD_DATA,
+                  "invalid parameter \"smooth\": it is sma:30m or ema:5m, with a duration");
+        return false;
+    }
     if ((o->end_ms - o->start_ms) / o->step_ms > PROMQL_STEPS_MAX) {
         prom_fail(c, PROM_BAD_DATA,
                   "exceeded maximum resolution of 11,000 points per timeseries. Try decreasing the "
@@ -129,6 +137,8 @@ static void evaluate(struct prom_call *c, const struct query_params *q, const st
     if (!prom_open(c, &reader))
         return;
     r = promql_query(e, reader, &q->options, &result, &error);
+    if (r == 0 && (r = prom_smooth_value(&q->smooth, &result.value, c->arena)) < 0)
+        (void)snprintf(error.text, sizeof(error.text), "out of memory");
     if (r < 0)
         prom_fail_query(c, r, error.text);
     else

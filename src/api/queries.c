@@ -13,13 +13,14 @@
 
 struct queries {
     struct loop *loop;
-    struct pool *pool;
+    struct pool *pool, *work; /* threads start with the first job */
     const struct api_sources *sources;
 };
 
 struct query {
     struct pool_job job;
     struct queries *queries;
+    struct pool *pool;
     struct query_request request; /* texts are behind this struct */
     bool is_left;                 /* on the loop's thread */
     struct timer timer;           /* at the deadline */
@@ -28,6 +29,7 @@ struct query {
     mono_t deadline;
     struct api_query_limits limits;
     int status;
+    const char *type;
     struct buf body;
     char texts[];
 };
@@ -72,7 +74,9 @@ static void run(struct pool_job *j)
     arena_init(&arena, &budget);
     prom_init(&c, q->queries->sources, &arena, &q->body);
     c.budget = &budget;
+    c.method = q->request.method;
     c.path = q->request.path;
+    c.content = q->request.content;
     c.deadline = q->deadline;
     c.limits = q->limits;
     c.is_left = is_left;
@@ -83,6 +87,7 @@ static void run(struct pool_job *j)
     else
         prom_run(&c, q->request.handle, q->request.query, q->request.form);
     q->status = c.status;
+    q->type = c.content_type;
     arena_done(&arena);
 }
 
@@ -98,7 +103,7 @@ static void done(struct pool_job *j)
 {
     struct query *q = CONTAINER_OF(j, struct query, job);
     if (!q->is_left)
-        q->request.on_answer(q->request.owner, q->status ? q->status : 503, &q->body);
+        q->request.on_answer(q->request.owner, q->status ? q->status : 503, q->type, &q->body);
     query_free(q);
 }
 
@@ -111,7 +116,9 @@ void queries_run_here(const struct api_sources *sources, const struct query_requ
     arena_init(&arena, &budget);
     prom_init(&c, sources, &arena, body);
     c.budget = &budget;
+    c.method = r->method;
     c.path = r->path;
+    c.content = r->content;
     prom_run(&c, r->handle, r->query, r->form);
     *ret_status = c.status;
     arena_done(&arena);
@@ -125,8 +132,10 @@ int queries_new(struct loop *l, const struct api_sources *sources, struct querie
     q->loop = l;
     q->sources = sources;
     int r = pool_new(l, QUERIES_AT_ONCE, QUERIES_WAITING, &q->pool);
+    if (r == 0)
+        r = pool_new(l, QUERIES_AT_ONCE, QUERIES_WAITING, &q->work);
     if (r < 0) {
-        mem_free(q);
+        queries_free(q);
         return r;
     }
     *ret = q;
@@ -137,6 +146,7 @@ struct queries *queries_free(struct queries *q)
 {
     if (!q)
         return NULL;
+    pool_free(q->work);
     pool_free(q->pool);
     mem_free(q);
     return NULL;
@@ -153,7 +163,8 @@ static struct span copy_to(char **at, struct span s)
 
 int queries_start(struct queries *q, const struct query_request *r, struct query **ret)
 {
-    struct query *query = mem_zalloc(1, sizeof(*query) + r->path.n + r->query.n + r->form.n);
+    struct query *query =
+        mem_zalloc(1, sizeof(*query) + r->path.n + r->query.n + r->form.n + r->content.n);
     if (!query)
         return -ENOMEM;
     char *at = query->texts;
@@ -161,19 +172,21 @@ int queries_start(struct queries *q, const struct query_request *r, struct query
     query->job.done = done;
     query->job.interrupt = interrupt;
     query->queries = q;
+    query->pool = r->is_work ? q->work : q->pool;
     pthread_mutex_init(&query->lock, NULL);
     timer_init(&query->timer, on_late);
     query->request = *r;
     query->request.path = copy_to(&at, r->path);
     query->request.query = copy_to(&at, r->query);
     query->request.form = copy_to(&at, r->form);
+    query->request.content = copy_to(&at, r->content);
     if (q->sources->query_limits)
         q->sources->query_limits(q->sources->arg, &query->limits);
     if (query->limits.timeout_ns == 0)
         query->limits.timeout_ns = QUERIES_TIMEOUT_NS;
     query->deadline = mono_add(clock_mono(), query->limits.timeout_ns);
     buf_init(&query->body, QUERIES_ANSWER_MAX);
-    int e = pool_submit(q->pool, &query->job);
+    int e = pool_submit(query->pool, &query->job);
     if (e < 0) {
         query_free(query);
         return e;
@@ -202,5 +215,5 @@ void queries_refuse(int error, struct buf *body, int *ret_status)
 void queries_leave(struct query *query)
 {
     query->is_left = true;
-    pool_cancel(query->queries->pool, &query->job);
+    pool_cancel(query->pool, &query->job);
 }

@@ -4,8 +4,8 @@
  *
  * Role:      a question is put to the pool with all that it needs; what becomes of it comes back on
  *            the loop. Who asked may leave at any time: the evaluation then ends early.
- * Limits:    QUERIES_AT_ONCE run, QUERIES_WAITING wait; api_query_limits of time each, waiting
- *            included (QUERIES_TIMEOUT_NS where they say nothing);
+ * Limits:    QUERIES_AT_ONCE run, QUERIES_WAITING wait, of queries and of work; api_query_limits of
+ *            time each, waiting included (QUERIES_TIMEOUT_NS where they say nothing);
  *            QUERIES_MEMORY_MAX for a call besides what promql allows.
  * Threading: the loop's thread.
  */
@@ -28,9 +28,12 @@ struct query;
 /* What is asked; everything is copied. */
 struct query_request {
     void (*handle)(struct prom_call *c);
-    struct span path, query, form;
-    /* The answer: *body is the callee's from then on. Not after query_leave. */
-    void (*on_answer)(void *owner, int status, struct buf *body);
+    struct span method; /* static */
+    struct span path, query, form, content;
+    bool is_work; /* waits for others, as receivers of alerts: on threads of its own */
+    /* The answer: *body is the callee's from then on; type: static, NULL: JSON. Not after
+     * query_leave. */
+    void (*on_answer)(void *owner, int status, const char *type, struct buf *body);
     void *owner;
 };
 
@@ -43,7 +46,7 @@ int queries_start(struct queries *q, const struct query_request *r, struct query
 /* Nobody waits for it any more; query is gone for the caller. */
 void queries_leave(struct query *query);
 
-/* The same at once, on this thread: for what needs no store. */
+/* The same at once, on this thread: for what needs no store. JSON only. */
 void queries_run_here(const struct api_sources *sources, const struct query_request *r,
                       struct buf *body, int *ret_status);
 

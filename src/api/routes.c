@@ -10,6 +10,10 @@
     {                                                                                              \
         SPAN_INIT("/api/v1/" path), kind, NULL, call, help                                         \
     }
+#define CALL2(path, kind, call, help)                                                              \
+    {                                                                                              \
+        SPAN_INIT("/api/v2/" path), kind, NULL, call, help                                         \
+    }
 
 static const struct route routes[] = {
     PAGE("/", status_handle_page, "the state of this gateway, for people"),
@@ -35,7 +39,32 @@ static const struct route routes[] = {
     CALL("format_query", ROUTE_CALL, prom_query_format, "a query as it is written best"),
     CALL("metadata", ROUTE_CALL, prom_info_metadata, "types and help of metrics"),
     CALL("targets", ROUTE_CALL, prom_info_targets, "what is scraped"),
-    CALL("rules", ROUTE_CALL, prom_info_rules, "recording and alerting rules"),
+    CALL("rules", ROUTE_CALL, alerting_rules,
+         "recording and alerting rules; type, rule_name[], rule_group[], file[], exclude_alerts"),
+    CALL("alerts", ROUTE_CALL, alerting_alerts, "alerts that are pending or firing"),
+    CALL("alerts/deliveries", ROUTE_CALL, alerting_deliveries,
+         "what was delivered last to whom, what failed and is tried again"),
+    CALL("alerts/test", ROUTE_WORK, alerting_test, "POST: sends a test alert to a receiver"),
+    CALL("alerts/route", ROUTE_CALL, alerting_route,
+         "receivers of an alert with labels[]=NAME=VALUE"),
+    CALL("incidents", ROUTE_QUERY, incident_calls_list,
+         "what went wrong, newest first; from, to, open, limit"),
+    CALL("incidents/*", ROUTE_QUERY, incident_calls_one,
+         "one of them with alerts, curves and notes; format=markdown"),
+    CALL("incidents/*/notes", ROUTE_WORK, incident_calls_add_note,
+         "POST: adds a note; text, author"),
+    CALL("incidents/*/ack", ROUTE_WORK, incident_calls_ack, "POST: somebody sees to it; author"),
+    CALL("incidents/*/noise", ROUTE_WORK, incident_calls_noise,
+         "POST: it was noise, or one alert of it; author, alert, undo"),
+    CALL("slo/review", ROUTE_QUERY, review_calls_get,
+         "which alerts were noise, what none told of, budgets, advice; since=90d, to, "
+         "format=markdown"),
+    CALL2("alerts", ROUTE_VIEW, alerting_list, "alerts under delivery, as Alertmanager lists them"),
+    CALL2("alerts/groups", ROUTE_VIEW, alerting_groups, "the same by group"),
+    CALL2("silences", ROUTE_LIST, alerting_silences, "silences; POST makes or changes one"),
+    CALL2("silence/*", ROUTE_OBJECT, alerting_silence, "one of them; DELETE ends it"),
+    CALL2("receivers", ROUTE_VIEW, alerting_receivers, "names of receivers"),
+    CALL2("status", ROUTE_VIEW, alerting_status, "for clients of Alertmanager"),
     CALL("status/buildinfo", ROUTE_CALL, prom_info_build, "version, for clients of Prometheus"),
     {SPAN_INIT("/-/reload"), ROUTE_CHANGE, actions_handle_reload, NULL,
      "POST: reads the configuration again, as SIGHUP does, and tells what came of it"},

@@ -33,6 +33,11 @@ enum route_kind {
     ROUTE_CHANGE, /* changes something: POST alone, and not from pages of other sites */
     ROUTE_CALL,   /* of Prometheus' API: GET, or POST of a form; at once */
     ROUTE_QUERY,  /* the same, needs the store: on the threads of queries */
+    /* Of Alertmanager's API: at once. What changes something (POST, DELETE) is guarded as above. */
+    ROUTE_VIEW,   /* GET alone: who sends alerts here has to hear that nobody takes them */
+    ROUTE_LIST,   /* GET, or POST of JSON */
+    ROUTE_OBJECT, /* GET, or DELETE */
+    ROUTE_WORK,   /* POST alone; may take long: on threads of its own */
 };
 
 struct prom_call;
@@ -40,7 +45,7 @@ struct route {
     struct span path; /* one part may be *: any text without a slash */
     enum route_kind kind;
     void (*handle)(const struct api_request *req, struct api_answer *ret);
-    void (*call)(struct prom_call *c); /* ROUTE_CALL, ROUTE_QUERY: instead of handle */
+    void (*call)(struct prom_call *c); /* from ROUTE_CALL on: instead of handle */
     const char *help;                  /* for GET / */
 };
 
@@ -63,6 +68,29 @@ void requests_handle_recent(const struct api_request *req, struct api_answer *re
 void actions_handle_reload(const struct api_request *req, struct api_answer *ret);
 void status_handle_page(const struct api_request *req, struct api_answer *ret);
 void status_handle_json(const struct api_request *req, struct api_answer *ret);
+
+/* alerting.c, alerting_v2.c */
+void alerting_rules(struct prom_call *c);
+void alerting_alerts(struct prom_call *c);
+void alerting_deliveries(struct prom_call *c);
+void alerting_test(struct prom_call *c);
+void alerting_route(struct prom_call *c);
+void alerting_list(struct prom_call *c);
+void alerting_groups(struct prom_call *c);
+void alerting_silences(struct prom_call *c);
+void alerting_silence(struct prom_call *c);
+void alerting_receivers(struct prom_call *c);
+void alerting_status(struct prom_call *c);
+
+/* incident_calls.c */
+void incident_calls_list(struct prom_call *c);
+void incident_calls_one(struct prom_call *c);
+void incident_calls_add_note(struct prom_call *c);
+void incident_calls_ack(struct prom_call *c);
+void incident_calls_noise(struct prom_call *c);
+
+/* review_calls.c */
+void review_calls_get(struct prom_call *c);
 
 /* search_answer.c */
 void search_list(struct prom_call *c);

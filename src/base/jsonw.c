@@ -26,6 +26,12 @@ int jsonw_error(const struct jsonw *w)
     return w->_error;
 }
 
+void jsonw_fail(struct jsonw *w, int error)
+{
+    if (w->_error == 0 && error < 0)
+        w->_error = error;
+}
+
 static void put(struct jsonw *w, struct span s)
 {
     if (w->_error == 0)

@@ -24,6 +24,8 @@ struct jsonw {
 
 void jsonw_init(struct jsonw *w, struct buf *b);
 int jsonw_error(const struct jsonw *w); /* 0 or the first negative errno */
+/* What is to be written could not be had: from now on as after a failed append. 0: nothing. */
+void jsonw_fail(struct jsonw *w, int error);
 
 void jsonw_begin_object(struct jsonw *w);
 void jsonw_end_object(struct jsonw *w);

@@ -35,7 +35,14 @@
 #define HELP_UNOBSERVED   "Exchanges passed on but not measured to their end, by reason."
 #define HELP_DAYS_REMOVED "Days of request rows removed, by cause."
 #define HELP_STORE_ERRORS "Times that the store's database refused, by cause."
-#define HELP_DROPS        "Data lost or folded into a coarser series, by cause."
+#define HELP_DELIVERIES                                                                            \
+    "Messages to receivers of alerts, by outcome: delivered; an attempt that failed and is "       \
+    "followed by another one; given up, since the receiver will not take it as it is (tried "      \
+    "every 5 min all the same)."
+#define HELP_ALERTMANAGER                                                                          \
+    "Alerts for Alertmanagers, each counted once for each of them, by outcome: taken, or dropped " \
+    "since it was refused or too many waited."
+#define HELP_DROPS "Data lost or folded into a coarser series, by cause."
 
 const struct stat_desc stat_table[STAT_COUNT_] = {
     GAUGE(STAT_CONNS_CLIENT_OPEN, "connections_open", "side=\"client\"", HELP_CONNS),
@@ -145,6 +152,31 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Damaged files of the store, or parts of them, that were set aside or passed over."),
     COUNTER(STAT_STORE_SAMPLES, "store_samples_total", "",
             "Samples of time series taken into the store."),
+    COUNTER(STAT_RULE_EVALUATIONS, "rule_evaluations_total", "", "Evaluations of rules."),
+    COUNTER(STAT_RULE_FAILURES, "rule_evaluation_failures_total", "",
+            "Evaluations of rules that failed; the state of alerts stayed as it was."),
+    COUNTER(STAT_RULE_MISSED, "rule_slots_missed_total", "",
+            "Moments at which a group of rules should have been evaluated and was not."),
+    GAUGE(STAT_RULE_TICK_US, "rule_tick_microseconds", "",
+          "How long the last turn took in which rules were evaluated."),
+    GAUGE(STAT_ALERT_PENDING, "alerts_pending", "", "Alerts whose rules wait for their time."),
+    GAUGE(STAT_ALERT_FIRING, "alerts_firing", "", "Alerts that fire, by the rules."),
+    COUNTER(STAT_ALERT_DELIVERED, "alert_deliveries_total", "outcome=\"delivered\"",
+            HELP_DELIVERIES),
+    COUNTER(STAT_ALERT_FAILED, "alert_deliveries_total", "outcome=\"failed\"", HELP_DELIVERIES),
+    COUNTER(STAT_ALERT_GIVEN_UP, "alert_deliveries_total", "outcome=\"given_up\"", HELP_DELIVERIES),
+    GAUGE(STAT_ALERT_WAITING, "alert_deliveries_waiting", "",
+          "Messages to receivers that failed and are to be tried again, or wait for their turn."),
+    GAUGE(STAT_ALERT_ACTIVE, "alerts_active", "",
+          "Alerts that fire, or whose end was not told everywhere yet."),
+    COUNTER(STAT_ALERTMANAGER_TAKEN, "alertmanager_alerts_total", "outcome=\"taken\"",
+            HELP_ALERTMANAGER),
+    COUNTER(STAT_ALERTMANAGER_DROPPED, "alertmanager_alerts_total", "outcome=\"dropped\"",
+            HELP_ALERTMANAGER),
+    COUNTER(STAT_ALERTMANAGER_FAILED, "alertmanager_failures_total", "",
+            "Requests to Alertmanagers that failed."),
+    COUNTER(STAT_ALERT_DB_ERRORS, "alert_store_errors_total", "",
+            "Times that the database of alerts, silences and deliveries refused."),
     COUNTER(STAT_CONFIG_RELOADS, "config_reloads_total", "",
             "Configuration reloads that took effect."),
     COUNTER(STAT_CONFIG_RELOAD_FAILURES, "config_reload_failures_total", "",

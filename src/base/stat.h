@@ -89,8 +89,23 @@ enum stat_id {
     STAT_STORE_ERRORS_READ_ONLY,
     STAT_STORE_ERRORS_BUSY,
     STAT_STORE_ERRORS_OTHER,
-    STAT_STORE_DAMAGED, /* files or parts of them */
-    STAT_STORE_SAMPLES, /* of time series, stored */
+    STAT_STORE_DAMAGED,        /* files or parts of them */
+    STAT_STORE_SAMPLES,        /* of time series, stored */
+    STAT_RULE_EVALUATIONS,     /* by the evaluator's thread, as are the next ones */
+    STAT_RULE_FAILURES,        /* evaluations */
+    STAT_RULE_MISSED,          /* slots of groups */
+    STAT_RULE_TICK_US,         /* gauge: the last turn in which something was evaluated */
+    STAT_ALERT_PENDING,        /* gauge */
+    STAT_ALERT_FIRING,         /* gauge */
+    STAT_ALERT_DELIVERED,      /* messages to receivers */
+    STAT_ALERT_FAILED,         /* attempts; each is followed by another one */
+    STAT_ALERT_GIVEN_UP,       /* the receiver will not take it */
+    STAT_ALERT_WAITING,        /* gauge: messages that failed or wait for their turn */
+    STAT_ALERT_ACTIVE,         /* gauge */
+    STAT_ALERTMANAGER_TAKEN,   /* alerts that an Alertmanager took */
+    STAT_ALERTMANAGER_DROPPED, /* alerts */
+    STAT_ALERTMANAGER_FAILED,  /* requests */
+    STAT_ALERT_DB_ERRORS,
     STAT_CONFIG_RELOADS,
     STAT_CONFIG_RELOAD_FAILURES,
     STAT_SCRAPES,

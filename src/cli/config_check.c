@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "daemon/alarms.h"
 #include "daemon/config.h"
 
 enum { EXIT_OK = 0, EXIT_MISTAKES = 1, EXIT_USAGE = 2 };
@@ -16,7 +17,8 @@ static const char usage[] =
     "usage: inferometer config check FILE\n"
     "       inferometer config show [FILE]\n"
     "\n"
-    "check  lists every mistake in FILE with its line, its column and a hint.\n"
+    "check  lists every mistake in FILE with its line, its column and a hint; then those of the\n"
+    "       files of rules and routes that it names.\n"
     "show   prints the values that hold with FILE, or the defaults, as a configuration file.\n"
     "\n"
     "FILE is YAML; - is standard input. Exit status: 0 fine, 1 mistakes, 2 wrong usage.\n"
@@ -40,19 +42,41 @@ static int print_mistakes(const char *path, const struct err_list *errs)
     return EXIT_MISTAKES;
 }
 
+/* Rules and routes are as much of a configuration as what names them. */
+static int check_named(const char *path, const struct config *c)
+{
+    struct alarms_files files;
+    struct alarms_mistakes errs;
+    struct err err = {0};
+
+    if (alarms_read(c, &files, &errs, &err) == 0) {
+        alarms_files_done(&files);
+        return EXIT_OK;
+    }
+    if (errs.list.n > 0)
+        return print_mistakes(errs.path, &errs.list);
+    (void)fprintf(stderr, "%s: %s\n", shown(path), err.text);
+    if (err.hint[0] != '\0')
+        (void)fprintf(stderr, "  hint: %s\n", err.hint);
+    return EXIT_MISTAKES;
+}
+
 static int check(const char *path)
 {
     struct err_list errs;
     struct config *c;
     size_t n;
+    int status;
 
     err_list_init(&errs);
     if (config_load(path, &c, &errs) < 0)
         return print_mistakes(path, &errs);
     n = config_n_set(c);
-    printf("%s: ok (%zu key%s set)\n", shown(path), n, n == 1 ? "" : "s");
+    status = check_named(path, c);
+    if (status == EXIT_OK)
+        printf("%s: ok (%zu key%s set)\n", shown(path), n, n == 1 ? "" : "s");
     config_unref(c);
-    return EXIT_OK;
+    return status;
 }
 
 static int print_values(const struct config *c)

@@ -187,9 +187,10 @@ static int form_write(const struct kept_options *o, int64_t limit, struct span a
 static int ask(const struct kept_options *o, const char *path, struct span form, struct arena *a,
                struct buf *body, struct kept_page *page, struct err *reterr)
 {
-    const struct talk_question q = {path, "application/json", "--url", form};
+    const struct talk_question q = {
+        .path = path, .accept = "application/json", .flag = "--url", .form = form};
     int status = 0;
-    int r = talk_post(&o->at, &q, &status, body, reterr);
+    int r = talk_ask(&o->at, &q, &status, body, reterr);
     if (r < 0)
         return r;
     r = o->id.p ? kept_single_read(buf_span(body), a, page)

@@ -7,9 +7,11 @@
 
 #include "base/attr.h"
 #include "base/suggest.h"
+#include "cli/alert.h"
 #include "cli/config_check.h"
 #include "cli/demo.h"
 #include "cli/docs.h"
+#include "cli/incident_ask.h"
 #include "cli/kept.h"
 #include "cli/keys.h"
 #include "cli/load.h"
@@ -17,8 +19,10 @@
 #include "cli/query.h"
 #include "cli/reload.h"
 #include "cli/replay.h"
+#include "cli/rules_check.h"
 #include "cli/serve.h"
 #include "cli/sim.h"
+#include "cli/slos.h"
 
 static const struct {
     const char *name;
@@ -29,12 +33,17 @@ static const struct {
     {"reload", reload_main, "have a running gateway read its configuration again"},
     {"query", query_main, "ask a running gateway for its history, in PromQL"},
     {"requests", kept_main, "ask a running gateway for the requests that it keeps"},
+    {"alert", alert_main, "which alerts fire; silences, receivers"},
+    {"incident", incident_ask_main, "what went wrong, and what people know of it"},
     {"demo", demo_main, "simulated engine, gateway, light load and a live table on loopback"},
     {"config", config_check_main, "check a configuration file, show the effective values"},
     {"key", keys_main, "add, list and revoke the keys that clients show the gateway"},
     {"sim", sim_main, "run a simulated OpenAI-compatible engine"},
     {"load", load_main, "send load to an endpoint and report latencies"},
     {"replay", replay_main, "measure a recorded stream"},
+    {"rules", rules_check_main, "check rule files, run their unit tests, suggest thresholds"},
+    {"slo", slos_main,
+     "alert rules of SLOs, how soon they page and how often for nothing; reviews"},
     {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };

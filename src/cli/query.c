@@ -24,6 +24,7 @@ struct query_options {
     struct talk_place at;
     enum format format;
     bool is_range, is_closed;
+    struct span smooth;
     double at_s, start_s, end_s, step_s; /* NaN: not said */
 };
 
@@ -39,6 +40,9 @@ static void help_print(void)
         "                      else a table)\n"
         "  --url URL           the gateway's admin listener (default http://127.0.0.1:8401), or\n"
         "                      anything else with the HTTP API of Prometheus\n"
+        "  --smooth sma:30m    ranges made smooth by a mean over so long, or ema:5m, where what "
+        "is\n"
+        "                      5 minutes old has half of the weight\n"
         "  --range-semantics 2 closed ranges, as Prometheus 2 had them\n\n"
         "TIME is seconds since the epoch, RFC 3339, now, or a distance from now like -90m.\n\n"
         "exit status: 0 answered, 1 refused or not reached, 2 wrong flags or query\n",
@@ -100,6 +104,8 @@ static int read_flag(struct flag *f, struct query_options *o, struct err *reterr
         o->is_closed = semantics == 2;
         return r;
     }
+    if (flag_is(f, "smooth"))
+        return flag_value(f, NULL, &o->smooth, reterr);
     return err_set(reterr, -EINVAL, "there is no flag \"--%.*s\"", SPAN_ARG(f->name));
 }
 
@@ -169,6 +175,8 @@ static int form_write(const struct query_options *o, struct buf *form)
     int r = talk_add(form, SPAN("query"), o->expr);
     if (r == 0 && o->is_closed)
         r = talk_add(form, SPAN("range_semantics"), SPAN("2"));
+    if (r == 0 && o->smooth.n > 0)
+        r = talk_add(form, SPAN("smooth"), o->smooth);
     if (r == 0 && o->is_range)
         r = talk_add_seconds(form, SPAN("start"), o->start_s);
     if (r == 0 && o->is_range)
@@ -240,12 +248,14 @@ static int ask(const struct query_options *o, struct err *reterr)
     buf_init(&form, MIB);
     buf_init(&answer, TALK_ANSWER_MAX);
     int r = form_write(o, &form);
-    const struct talk_question q = {o->is_range ? "/api/v1/query_range" : "/api/v1/query",
-                                    "application/json", "--url", buf_span(&form)};
+    const struct talk_question q = {.path = o->is_range ? "/api/v1/query_range" : "/api/v1/query",
+                                    .accept = "application/json",
+                                    .flag = "--url",
+                                    .form = buf_span(&form)};
     if (r < 0)
         (void)err_set(reterr, r, "the query cannot be sent: %s", err_str(r));
     else
-        r = talk_post(&o->at, &q, &status, &answer, reterr);
+        r = talk_ask(&o->at, &q, &status, &answer, reterr);
     if (r == 0)
         r = answer_take(o, buf_span(&answer), status, reterr);
     buf_done(&form);

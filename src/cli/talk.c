@@ -7,7 +7,9 @@
 #include <errno.h>
 #include <math.h>
 #include <netdb.h>
+#include <pwd.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -37,6 +39,18 @@ int talk_place_parse(struct span text, struct talk_place *ret, struct err *reter
     (void)span_copy(host, ret->host, sizeof(ret->host));
     (void)span_copy(rest, ret->prefix, sizeof(ret->prefix));
     return 0;
+}
+
+struct span talk_user(void)
+{
+    static const char *const names[] = {"USER", "LOGNAME"};
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        const char *name = getenv(names[i]);
+        if (name && name[0])
+            return span_cstr(name);
+    }
+    const struct passwd *p = getpwuid(geteuid());
+    return span_cstr(p ? p->pw_name : "");
 }
 
 /* --- connecting --- */
@@ -104,11 +118,12 @@ static int request_write(const struct talk_place *at, const struct talk_question
                          struct buf *out)
 {
     bool is_unix = strncmp(at->host, "unix:", 5) == 0;
-    int r = buf_printf(out,
-                       "POST %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
-                       "Content-Type: application/x-www-form-urlencoded\r\n"
-                       "Accept: %s\r\nContent-Length: %zu\r\n\r\n",
-                       at->prefix, q->path, is_unix ? "localhost" : at->host, q->accept, q->form.n);
+    int r = buf_printf(
+        out,
+        "%s %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
+        "Content-Type: %s\r\nAccept: %s\r\nContent-Length: %zu\r\n\r\n",
+        q->method ? q->method : "POST", at->prefix, q->path, is_unix ? "localhost" : at->host,
+        q->type ? q->type : "application/x-www-form-urlencoded", q->accept, q->form.n);
     return r ? r : buf_append(out, q->form);
 }
 
@@ -171,8 +186,8 @@ static int exchange(const struct talk_place *at, struct span request, int *ret_s
     return r;
 }
 
-int talk_post(const struct talk_place *at, const struct talk_question *q, int *ret_status,
-              struct buf *body, struct err *reterr)
+int talk_ask(const struct talk_place *at, const struct talk_question *q, int *ret_status,
+             struct buf *body, struct err *reterr)
 {
     struct buf request;
     buf_init(&request, 2 * MIB);

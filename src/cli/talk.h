@@ -24,20 +24,25 @@ struct talk_place {
 int talk_place_parse(struct span text, struct talk_place *ret, struct err *reterr) WARN_UNUSED;
 
 /*
- * POSTs a form to path. accept: the type of the answer that is wanted; flag: the one that says
- * where, for the hint. *ret_status is that of the answer, whose body is appended to body; *reterr
- * says who did not answer.
+ * Sends something to path: a form with POST, or what else is said. accept: the type of the answer
+ * that is wanted; flag: the one that says where, for the hint. *ret_status is that of the answer,
+ * whose body is appended to body; *reterr says who did not answer.
  */
 struct talk_question {
     const char *path, *accept, *flag;
     struct span form;
+    const char *method; /* NULL: POST */
+    const char *type;   /* of form; NULL: that of a form */
 };
-int talk_post(const struct talk_place *at, const struct talk_question *q, int *ret_status,
-              struct buf *body, struct err *reterr) WARN_UNUSED;
+int talk_ask(const struct talk_place *at, const struct talk_question *q, int *ret_status,
+             struct buf *body, struct err *reterr) WARN_UNUSED;
 
 /* r, of who read the answer: it is none of those that are wanted ("result"). Returns r. */
 int talk_misread(const struct talk_place *at, int status, const char *wanted, int r,
                  struct err *reterr);
+
+/* Who asks: the user's name, "" where there is none. Static. */
+struct span talk_user(void);
 
 /* name=value, encoded, behind what is in the form already. */
 int talk_add(struct buf *form, struct span name, struct span value) WARN_UNUSED;

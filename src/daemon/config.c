@@ -61,6 +61,8 @@ struct config *config_unref(struct config *c)
             key->type->done(key, config_keys_field(key, c));
     }
     business_unref(c->business);
+    slo_set_unref(c->slo_set);
+    config_bounds_clear(&c->all_bounds);
     mem_free(c);
     return NULL;
 }

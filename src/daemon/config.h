@@ -26,8 +26,10 @@
 #include "gateway/gateway.h"
 #include "metrics/metrics.h"
 #include "policy/business.h"
+#include "slo/slo_set.h"
 
 enum {
+    CONFIG_ALERTMANAGERS_MAX = 8,
     CONFIG_KEYS_MAX = 128,        /* rows of the key table */
     CONFIG_WORKERS_AUTO_MAX = 64, /* "workers: auto" takes at most so many */
     CONFIG_LABELS_MAX = FAMILY_BUSINESS_MAX
@@ -91,6 +93,44 @@ struct config_labels {
     size_t n;
 };
 
+/* A label that requests of an SLO have, and its values. */
+struct config_match {
+    char *label;
+    struct config_texts values;
+    int line, column; /* in the file; 0: not from one */
+};
+
+struct config_matches {
+    struct config_match *items;
+    size_t n;
+};
+
+/* An objective as it was told; what its preset says is not in here. */
+struct config_objective {
+    bool is_told, is_none;
+    int64_t threshold_ns; /* 0: not told */
+    double target;        /* 0: not told */
+    int line, column;
+};
+
+struct config_objectives {
+    struct config_objective at[SLO_OBJECTIVE_COUNT_];
+};
+
+struct config_slo {
+    char *name;   /* label value; the preset's when not told */
+    char *preset; /* "": none */
+    struct config_matches match;
+    struct config_objectives objectives;
+    int64_t window_ns;
+    uint64_t min_bad;
+};
+
+struct config_slos {
+    struct config_slo *items;
+    size_t n;
+};
+
 /* What metrics_new and metrics_set_bounds take; values belong to the list. */
 struct config_bounds {
     struct metrics_bounds *items;
@@ -110,6 +150,8 @@ struct config {
     struct config_texts aliases; /* "NAME=MODEL" */
     struct config_labels labels;
     struct business *business; /* made of labels, for the policy; NULL: there are none */
+    struct config_slos slos;
+    struct slo_set *slo_set;   /* made of slos, with their presets */
     int64_t models_refresh_ns; /* how often upstreams are asked for theirs; 0: never */
 
     char *access_keys; /* the key file; "": everybody may */
@@ -148,7 +190,8 @@ struct config {
     uint64_t timeline_every;    /* every n-th stream's timeline is kept; 0: none */
     struct config_texts models; /* label values from the start */
     struct config_bounds bounds;
-    uint64_t max_label_values; /* per label */
+    struct config_bounds all_bounds; /* those, and the thresholds of slos: what metrics take */
+    uint64_t max_label_values;       /* per label */
     uint64_t max_series;
 
     int64_t history_interval_ns;
@@ -159,6 +202,14 @@ struct config {
     int64_t requests_keep_ns;
     char *requests_archive; /* directory; "": none */
     uint64_t requests_spill;
+
+    struct config_texts rule_files; /* paths and patterns */
+    bool rules_builtin;             /* those in the program, too */
+    int64_t rules_interval_ns;
+    char *time_zone;                   /* of baselines */
+    char *alerting_file;               /* routes and receivers; "": built-in ones */
+    struct config_texts alertmanagers; /* base URLs */
+    char *external_url;
 
     int64_t query_timeout_ns;
     uint64_t query_max_samples;

@@ -167,7 +167,7 @@ int config_args_parse(int argc, char *const argv[], struct config_args *ret, str
 int config_args_load(const struct config_args *args, struct config **ret, struct err_list *reterrs)
 {
     struct config_build b;
-    uint64_t keys_by_flag = 0;
+    struct config_key_set keys_by_flag = {0};
     int r = config_build_begin(&b, reterrs);
 
     if (r < 0)
@@ -176,11 +176,11 @@ int config_args_load(const struct config_args *args, struct config **ret, struct
         config_build_file(&b, args->config_path);
     for (size_t i = 0; i < args->n && b.result == 0; i++) {
         const struct config_key *key = args->items[i].key;
-        uint64_t bit = UINT64_C(1) << (key - config_keys);
-        bool is_append = key->type->is_list && (keys_by_flag & bit);
+        size_t number = (size_t)(key - config_keys);
+        bool is_append = key->type->is_list && config_key_set_has(&keys_by_flag, number);
 
         config_build_value(&b, &args->items[i], is_append);
-        keys_by_flag |= bit;
+        config_key_set_add(&keys_by_flag, number);
     }
     return config_build_finish(&b, true, ret);
 }

@@ -177,11 +177,8 @@ static int take_family(const struct config_source *source, const struct config_k
 
 /* --- the type --- */
 
-static void bounds_clear(const struct config_key *key, void *field)
+void config_bounds_clear(struct config_bounds *b)
 {
-    (void)key;
-    struct config_bounds *b = field;
-
     for (size_t i = 0; i < b->n; i++) {
         void *values; /* const for their users only */
 
@@ -190,6 +187,12 @@ static void bounds_clear(const struct config_key *key, void *field)
     }
     mem_free(b->items);
     *b = (struct config_bounds){0};
+}
+
+static void bounds_clear(const struct config_key *key, void *field)
+{
+    (void)key;
+    config_bounds_clear(field);
 }
 
 /* In the order of families, so that the order in the file is no difference. */
@@ -211,14 +214,8 @@ static int bounds_set(const struct config_source *source, const struct config_ke
     (void)is_append;
     if (yaml_is_null(node))
         return config_values_need_scalar(source, key, node);
-    if (node->kind != YAML_NODE_MAP) {
-        struct err *e = config_keys_error(source, node);
-
-        (void)err_set(e, -EINVAL, "\"%s\" has to be %s, not %s", key->path, key->type->what,
-                      config_values_kind(node));
-        err_hint(e, "for example %s", key->example);
+    if (config_values_need_map(source, key, node) < 0)
         return -EINVAL;
-    }
     b.items = mem_zalloc(node->n + 1, sizeof(*b.items));
     if (!b.items)
         return -ENOMEM;

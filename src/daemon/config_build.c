@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "daemon/config_labels.h"
+#include "daemon/config_slos.h"
 #include "daemon/config_upstreams.h"
 #include "daemon/config_values.h"
 #include "daemon/config_walk.h"
@@ -316,11 +317,13 @@ int config_build_finish(struct config_build *b, bool is_whole, struct config **r
         }
         check_admin(b);
         check_upstream_is_other(b);
+        config_slos_check(c, b->where, b->errs);
         err_list_sort(b->errs, n_errs);
         if (count_mistakes(b->errs) > b->n_errs_before)
             b->result = -EINVAL;
     }
-    if (b->result == 0 && config_labels_build(&c->labels, &c->business) < 0)
+    if (b->result == 0 &&
+        (config_labels_build(&c->labels, &c->business) < 0 || config_slos_build(c) < 0))
         b->result = err_set(err_list_add(b->errs, b->where, 0, 0), -ENOMEM, "out of memory");
     b->config = NULL;
     if (b->result < 0) {

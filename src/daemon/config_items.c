@@ -49,7 +49,7 @@ static int item_default(const struct config_key *key, void *item)
     int r;
 
     err_list_init(&errs);
-    if (!key->type->is_scalar && *key->def == '[')
+    if (!key->type->is_scalar && (*key->def == '[' || *key->def == '{'))
         r = yaml_read(span_cstr(key->def), "default", &node, &errs);
     else
         r = (node = yaml_scalar(span_cstr(key->def))) ? 0 : -ENOMEM;

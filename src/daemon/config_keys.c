@@ -12,6 +12,7 @@
 #include "base/limits.h"
 #include "daemon/config_items.h"
 #include "daemon/config_labels.h"
+#include "daemon/config_slos.h"
 #include "daemon/config_upstreams.h"
 
 #define FIELD(name) offsetof(struct config, name)
@@ -55,6 +56,16 @@ const struct config_key config_keys[] = {
         .help = "Directory for what is kept across restarts: the history of all series, and the "
                 "rows of requests. Made when it is not there. Empty: nothing is kept, and queries "
                 "of the history have no answer.",
+    },
+    {
+        .path = "time_zone",
+        .type = &config_type_text,
+        .def = "Local",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(time_zone),
+        .example = "Asia/Shanghai",
+        .help = "Zone in which the same time of day is looked for when rules ask what is usual "
+                "(`llm_baseline`): an IANA name, `UTC`, or `Local`, which is the machine's.",
     },
     {
         .path = "drain_timeout",
@@ -137,6 +148,20 @@ const struct config_key config_keys[] = {
                 "alone will do for one that gateway keys tell. Families about requests have them "
                 "(docs/METRICS.md), and so does the request log. They multiply series: "
                 "`metrics.max_series` holds over all.",
+    },
+    {
+        .path = "slos",
+        .type = &config_type_items,
+        .def = "[]",
+        .max = SLO_MAX,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(slos),
+        .item = &config_item_slo,
+        .example = "[{name: chat, preset: chat, match: {model: [\"qwen*\", llama-3.1-8b]}}]",
+        .help = "Service level objectives: a list of mappings with the keys below; the name of a "
+                "preset alone will do for one. Requests are counted in `llm_slo_total` and "
+                "`llm_slo_good_total`, `inferometer slo rules` makes alert rules of them, and "
+                "every threshold becomes a bucket bound of its histogram (`metrics.bounds`).",
     },
     {
         .path = "models_refresh",
@@ -612,6 +637,66 @@ const struct config_key config_keys[] = {
         .offset = FIELD(requests_spill),
         .help = "File in `data_dir` where rows wait while the store cannot be written; taken from "
                 "the disk at the start, so that it is there when the disk is full.",
+    },
+    {
+        .path = "rules.files",
+        .type = &config_type_texts,
+        .def = "[]",
+        .max = 100,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(rule_files),
+        .example = "[/etc/inferometer/rules/*.yml]",
+        .help = "Rule files as Prometheus has them: recording rules and alerts, evaluated over the "
+                "history (`data_dir`). Names may have `*`, `?` and `[...]`. A reload reads them "
+                "again, and keeps the state of alerts.",
+    },
+    {
+        .path = "rules.builtin",
+        .type = &config_type_bool,
+        .def = "true",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(rules_builtin),
+        .help = "The rules that come with the program (deploy/rules) are evaluated, too. To change "
+                "one: `false` here, and copies of those files in `rules.files`.",
+    },
+    {
+        .path = "rules.interval",
+        .type = &config_type_duration,
+        .def = "30s",
+        .min = NS_PER_S,
+        .max = HOUR,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(rules_interval_ns),
+        .help = "How often groups are evaluated that do not say it themselves.",
+    },
+    {
+        .path = "alerting.file",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(alerting_file),
+        .example = "/etc/inferometer/alerting.yml",
+        .help = "Who is told of alerts: routes, receivers and inhibition in Alertmanager's format. "
+                "Empty: alerts go to the log alone.",
+    },
+    {
+        .path = "alerting.alertmanagers",
+        .type = &config_type_texts,
+        .def = "[]",
+        .max = CONFIG_ALERTMANAGERS_MAX,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(alertmanagers),
+        .example = "[http://127.0.0.1:9093]",
+        .help = "Alertmanagers that get every alert, too.",
+    },
+    {
+        .path = "alerting.external_url",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(external_url),
+        .example = "https://inferometer.example.com",
+        .help = "Where people reach the admin listener: what links in alerts begin with.",
     },
     {
         .path = "query.timeout",

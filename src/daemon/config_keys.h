@@ -49,6 +49,7 @@ extern const struct config_type config_type_bool, config_type_count, config_type
     config_type_duration, config_type_text, config_type_addr, config_type_log_level;
 /* config_lists.c, config_bounds.c */
 extern const struct config_type config_type_addrs, config_type_texts, config_type_bounds;
+void config_bounds_clear(struct config_bounds *b);
 /* What types that are a text, or texts, by other rules have in common with these: config_scalars.c,
  * config_lists.c. */
 int config_scalars_text_format(const struct config_key *key, const void *field, struct buf *out);
@@ -57,6 +58,9 @@ void config_scalars_text_clear(const struct config_key *key, void *field);
 int config_lists_texts_format(const struct config_key *key, const void *field, struct buf *out);
 bool config_lists_texts_is_equal(const struct config_key *key, const void *a, const void *b);
 void config_lists_texts_clear(const struct config_key *key, void *field);
+/* config_slo_values.c: names, presets, matches and objectives of SLOs */
+extern const struct config_type config_type_slo_name, config_type_slo_preset, config_type_slo_match,
+    config_type_slo_objectives;
 /* config_models.c: "NAME", "PREFIX*", "NAME=SERVED"; "NAME=MODEL" */
 extern const struct config_type config_type_models, config_type_aliases;
 /* config_items.c: lists of mappings, whose keys config_key.item tells. */

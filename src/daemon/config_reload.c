@@ -29,12 +29,13 @@ void config_reload_try(struct daemon *d, const struct config_args *args,
     ret->at = clock_wall();
     ret->file = args->config_path;
     err_list_init(&ret->mistakes);
+    err_list_init(&ret->in_file.list);
     if (config_args_load(args, &config, &ret->mistakes) < 0) {
         (void)err_set(&ret->err, -EINVAL, "the configuration has mistakes");
     } else {
         ret->n_changed = config_diff(running, config, CONFIG_RELOAD, ret->changed);
         ret->n_restart = config_diff(running, config, CONFIG_RESTART, ret->restart);
-        ret->is_taken = daemon_reload(d, config, &ret->err) == 0;
+        ret->is_taken = daemon_reload(d, config, &ret->in_file, &ret->err) == 0;
     }
     if (!ret->is_taken)
         ret->n_changed = 0;
@@ -46,6 +47,7 @@ void config_reload_try(struct daemon *d, const struct config_args *args,
 void config_reload_log(const struct config_reload_report *r)
 {
     err_list_print(&r->mistakes, stderr);
+    err_list_print(&r->in_file.list, stderr);
     if (r->is_taken)
         LOG_INFO("configuration reloaded");
     else
@@ -85,17 +87,23 @@ static void mistake_write(struct jsonw *w, const struct err_item *item)
     jsonw_end_object(w);
 }
 
+static void mistakes_write(struct jsonw *w, const struct err_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        mistake_write(w, &l->items[i]);
+}
+
 static void refusal_write(struct jsonw *w, const struct config_reload_report *r)
 {
     text_write(w, "error", r->err.text);
     text_write(w, "hint", r->err.hint);
     jsonw_key(w, "mistakes");
     jsonw_begin_array(w);
-    for (size_t i = 0; i < r->mistakes.n; i++)
-        mistake_write(w, &r->mistakes.items[i]);
+    mistakes_write(w, &r->mistakes);
+    mistakes_write(w, &r->in_file.list);
     jsonw_end_array(w);
     jsonw_key(w, "n_more_mistakes");
-    jsonw_u64(w, r->mistakes.n_dropped);
+    jsonw_u64(w, r->mistakes.n_dropped + r->in_file.list.n_dropped);
     keys_write(w, "needs_restart", r->restart, r->n_restart);
 }
 
@@ -139,11 +147,15 @@ int config_reload_to_text(const struct config_reload_report *r, struct buf *out)
     if (!r->is_taken) {
         e = mistakes_text(&r->mistakes, out);
         if (e == 0)
+            e = mistakes_text(&r->in_file.list, out);
+        if (e == 0)
             e = buf_printf(out, "refused, the running configuration stays: %s\n", r->err.text);
         return e == 0 && r->err.hint[0] ? buf_printf(out, "  hint: %s\n", r->err.hint) : e;
     }
-    e = buf_append(out, r->n_changed > 0 ? SPAN("reloaded; changed: ")
-                                         : SPAN("reloaded; nothing has changed"));
+    e = buf_append(out, r->n_changed > 0
+                            ? SPAN("reloaded; changed: ")
+                            : SPAN("reloaded; no key has changed, files that are named were "
+                                   "read again"));
     for (size_t i = 0; e == 0 && i < r->n_changed; i++)
         e = buf_printf(out, "%s%s", i > 0 ? ", " : "", r->changed[i]);
     return e == 0 ? buf_append(out, SPAN("\n")) : e;

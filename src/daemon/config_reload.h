@@ -5,7 +5,7 @@
  * Role:      SIGHUP and POST /-/reload do the same: read file and flags again, take over what may
  *            change, or say everything that is in the way. The report is for the operator's log,
  *            for the answer, and for the status page.
- * Memory:    a report is about 35 KiB, a plain value; places in it borrow from args.
+ * Memory:    a report is about 70 KiB, a plain value; places of `mistakes` borrow from args.
  * Threading: the main thread.
  */
 #ifndef DAEMON_CONFIG_RELOAD_H
@@ -19,6 +19,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/err.h"
+#include "daemon/alarms.h"
 #include "daemon/config.h"
 #include "daemon/config_args.h"
 #include "daemon/daemon.h"
@@ -34,8 +35,9 @@ struct config_reload_report {
     size_t n_changed;
     const char *restart[CONFIG_KEYS_MAX]; /* changed keys that need a restart */
     size_t n_restart;
-    struct err err;           /* !is_taken: why, in one line */
-    struct err_list mistakes; /* of file and flags */
+    struct err err;                 /* !is_taken: why, in one line */
+    struct err_list mistakes;       /* of file and flags */
+    struct alarms_mistakes in_file; /* of a file of rules or routes */
 };
 
 /* Tries it and counts it. A failed attempt leaves the running configuration as it is. */

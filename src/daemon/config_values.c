@@ -145,6 +145,20 @@ static bool is_control(const char *text, size_t i)
     return false;
 }
 
+int config_values_need_map(const struct config_source *source, const struct config_key *key,
+                           const struct yaml_node *node)
+{
+    struct err *e;
+
+    if (node->kind == YAML_NODE_MAP)
+        return 0;
+    e = config_keys_error(source, node);
+    (void)err_set(e, -EINVAL, "\"%s\" has to be %s, not %s", key->path, key->type->what,
+                  config_values_kind(node));
+    err_hint(e, "for example %s", key->example);
+    return -EINVAL;
+}
+
 int config_values_take_text(const struct config_source *source, const struct config_key *key,
                             const struct yaml_node *node, size_t max, char **ret)
 {

@@ -26,6 +26,10 @@ int config_values_text(struct span text, struct buf *out) WARN_UNUSED;
 int config_values_need_scalar(const struct config_source *source, const struct config_key *key,
                               const struct yaml_node *node) WARN_UNUSED;
 
+/* The same for a mapping. */
+int config_values_need_map(const struct config_source *source, const struct config_key *key,
+                           const struct yaml_node *node) WARN_UNUSED;
+
 /* A scalar without control characters and of at most max bytes, owned by the caller. */
 int config_values_take_text(const struct config_source *source, const struct config_key *key,
                             const struct yaml_node *node, size_t max, char **ret) WARN_UNUSED;

@@ -118,6 +118,7 @@ struct daemon *daemon_stop(struct daemon *d)
     succession_done(&d->succession);
     admin_free(d->admin);
     jsonlog_free(d->log);
+    alarms_free(d->alarms);
     store_free(d->store);
     recent_free(d->recent);
     upstreams_done(&d->upstreams);

@@ -18,6 +18,7 @@
 #include "io/addr.h"
 #include "metrics/metrics.h"
 
+struct alarms_mistakes; /* daemon/alarms.h */
 struct daemon;
 
 /*
@@ -26,8 +27,10 @@ struct daemon;
  */
 int daemon_start(struct config *config, struct daemon **ret, struct err *reterr) WARN_UNUSED;
 
-/* Takes over what may change while running; refused as a whole when a restart key changed. */
-int daemon_reload(struct daemon *d, struct config *config, struct err *reterr) WARN_UNUSED;
+/* Takes over what may change while running; refused as a whole when a restart key changed. reterrs:
+ * mistakes of a file of rules or routes. */
+int daemon_reload(struct daemon *d, struct config *config, struct alarms_mistakes *reterrs,
+                  struct err *reterr) WARN_UNUSED;
 
 /*
  * Reloads that the admin listener was asked for. The descriptor is readable when there is one to

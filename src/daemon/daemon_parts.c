@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "daemon/objectives.h"
 
 enum { RECENT_LINES = 1000, DESCRIPTORS_KEPT = 64 };
 
@@ -42,8 +43,8 @@ static int metrics_open(struct daemon *d, struct err *reterr)
     struct metrics_business business[CONFIG_LABELS_MAX];
     struct metrics_config config = {.models = (const char *const *)c->models.items,
                                     .n_models = c->models.n,
-                                    .bounds = c->bounds.items,
-                                    .n_bounds = c->bounds.n,
+                                    .bounds = c->all_bounds.items,
+                                    .n_bounds = c->all_bounds.n,
                                     .business = business,
                                     .n_business = c->labels.n,
                                     .max_label_values = (uint32_t)c->max_label_values,
@@ -54,7 +55,10 @@ static int metrics_open(struct daemon *d, struct err *reterr)
         business[i] = (struct metrics_business){c->labels.items[i].name,
                                                 (uint32_t)c->labels.items[i].max_values};
     r = metrics_new(&config, &d->metrics);
-    return r < 0 ? err_set(reterr, r, "could not set up the metrics: %s", err_str(r)) : 0;
+    if (r < 0)
+        return err_set(reterr, r, "could not set up the metrics: %s", err_str(r));
+    objectives_announce(d->metrics, c);
+    return 0;
 }
 
 /* Every client needs a second descriptor for its upstream: accepting more clients than that only
@@ -91,6 +95,29 @@ static int keys_open(struct daemon *d, struct err *reterr)
     return r;
 }
 
+static int alarms_open(struct daemon *d, struct err *reterr)
+{
+    struct alarms_mistakes errs;
+    struct alarms_files files;
+    int r;
+
+    if (!d->store) {
+        if (d->config->rule_files.n > 0 || d->config->alerting_file[0] ||
+            d->config->alertmanagers.n > 0)
+            LOG_WARN("no rule is evaluated and nobody is told of alerts without a data directory; "
+                     "name one with data_dir or --data");
+        return 0;
+    }
+    r = alarms_read(d->config, &files, &errs, reterr);
+    if (r < 0) {
+        err_list_print(&errs.list, stderr);
+        return r;
+    }
+    r = alarms_new(d->config, &files, d->store, &d->alarms, reterr);
+    alarms_files_done(&files);
+    return r;
+}
+
 int daemon_shared_open(struct daemon *d, struct err *reterr)
 {
     const char *names[GATEWAY_UPSTREAMS_MAX];
@@ -122,6 +149,8 @@ int daemon_shared_open(struct daemon *d, struct err *reterr)
         return err_set(reterr, r, "could not start: %s", err_str(r));
     d->own_labels = history_own_labels(d->listeners.texts[d->listeners.n], d->own_pairs);
     r = history_open(d->config, d->metrics, d->own_labels, &d->store, reterr);
+    if (r == 0)
+        r = alarms_open(d, reterr);
     return r < 0 ? r : log_open(d, reterr);
 }
 

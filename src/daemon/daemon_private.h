@@ -12,6 +12,7 @@
 
 #include "api/recent.h"
 #include "daemon/admin.h"
+#include "daemon/alarms.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/discovery.h"
@@ -40,7 +41,8 @@ struct daemon {
     struct metrics *metrics;
     struct recent *recent;
     struct jsonlog *log;
-    struct store *store; /* NULL: nothing is kept */
+    struct store *store;   /* NULL: nothing is kept */
+    struct alarms *alarms; /* NULL: likewise */
     struct label own_pairs[HISTORY_OWN_LABELS];
     struct labels own_labels; /* of our series in the store */
     struct hops hops;

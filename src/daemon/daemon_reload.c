@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "daemon/objectives.h"
 
 struct worker_settings daemon_settings(const struct daemon *d, const struct config *config,
                                        struct routes *routes, struct keyring *ring)
@@ -22,7 +23,8 @@ struct worker_settings daemon_settings(const struct daemon *d, const struct conf
                                                  .runaway_tokens = (int64_t)config->runaway_tokens,
                                                  .runaway_ns = config->runaway_ns},
                                     .cut_after_ns = config->cut_after_ns,
-                                    .cuts_runaways = config->runaway_cut};
+                                    .cuts_runaways = config->runaway_cut,
+                                    .slos = config->slo_set};
 }
 
 /* --- models that upstreams list --- */
@@ -117,11 +119,13 @@ static int reload_check(const struct config *from, const struct config *to, stru
     return -EBUSY;
 }
 
-static int reload(struct daemon *d, struct config *config, struct err *reterr)
+static int reload(struct daemon *d, struct config *config, struct alarms_mistakes *reterrs,
+                  struct err *reterr)
 {
     struct gateway_config *gateway = NULL;
     struct routes *routes = NULL;
     struct keywatch_reading keys = {0};
+    struct alarms_files files = {0};
     int r = reload_check(d->config, config, reterr);
 
     if (r == 0)
@@ -132,15 +136,22 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
         r = listeners_check(&d->listeners, config, reterr);
     if (r == 0)
         r = keywatch_read(&d->keys, config->access_keys, &keys, reterr);
+    if (r == 0 && d->alarms)
+        r = alarms_read(config, &files, reterrs, reterr);
     if (r == 0 && d->tls)
         r = tls_context_reload(d->tls, reterr);
     if (r == 0) {
-        r = metrics_set_bounds(d->metrics, config->bounds.items, config->bounds.n);
+        r = metrics_set_bounds(d->metrics, config->all_bounds.items, config->all_bounds.n);
         if (r < 0)
             err_set(reterr, r, "could not change the histogram bounds: %s", err_str(r));
     }
     if (r == 0)
         r = workers_tell(d, config, gateway, routes, keys.ring, reterr);
+    if (r == 0 && d->alarms) {
+        r = alarms_configure(d->alarms, config, &files);
+        if (r < 0)
+            err_set(reterr, r, "could not take the rules: %s", err_str(r));
+    }
     if (r == 0 && d->discovery)
         r = discovery_post_routes(d->discovery, routes);
     if (r == 0) {
@@ -151,6 +162,7 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
         history_configure(d->store, config);
         metrics_allow_models(d->metrics, (const char *const *)config->models.items,
                              config->models.n);
+        objectives_announce(d->metrics, config);
         gateway_config_unref(d->gateway_config);
         d->gateway_config = gateway_config_ref(gateway);
         config_unref(d->config);
@@ -162,15 +174,18 @@ static int reload(struct daemon *d, struct config *config, struct err *reterr)
     if (r < 0)
         keywatch_again(&d->keys); /* some workers may have been told already */
     keywatch_drop(&keys);
+    alarms_files_done(&files);
     routes_unref(routes);
     gateway_config_unref(gateway);
     return r;
 }
 
-int daemon_reload(struct daemon *d, struct config *config, struct err *reterr)
+int daemon_reload(struct daemon *d, struct config *config, struct alarms_mistakes *reterrs,
+                  struct err *reterr)
 {
+    err_list_init(&reterrs->list);
     (void)pthread_mutex_lock(&d->lock);
-    int r = reload(d, config, reterr);
+    int r = reload(d, config, reterrs, reterr);
     (void)pthread_mutex_unlock(&d->lock);
     return r;
 }

@@ -47,6 +47,7 @@ static void source_status(void *arg, struct jsonw *w)
     overview_write(&d->overview, &of, w);
     (void)pthread_mutex_unlock(&d->lock);
     history_write(d->store, w);
+    alarms_write(d->alarms, w);
 }
 
 static void source_upstreams(void *arg, struct jsonw *w)
@@ -93,6 +94,35 @@ static int source_rows_open(void *arg, struct rows_reader **ret)
     int r = d->store ? history_rows(d->config, ret) : -ENODEV;
     (void)pthread_mutex_unlock(&d->lock);
     return r;
+}
+
+static int source_rules_use(void *arg, void (*use)(void *ctx, struct rules *r), void *ctx)
+{
+    struct daemon *d = arg;
+
+    return alarms_use_rules(d->alarms, use, ctx);
+}
+
+static int source_alerts_use(void *arg, void (*use)(void *ctx, struct alerts *a), void *ctx)
+{
+    struct daemon *d = arg;
+
+    return alarms_use_alerts(d->alarms, use, ctx);
+}
+
+static int source_incidents_use(void *arg, void (*use)(void *ctx, struct incidents *i), void *ctx)
+{
+    struct daemon *d = arg;
+
+    return alarms_use_incidents(d->alarms, use, ctx);
+}
+
+static int source_review_use(void *arg, void (*use)(void *ctx, const struct review_question *from),
+                             void *ctx)
+{
+    struct daemon *d = arg;
+
+    return alarms_use_review(d->alarms, use, ctx);
 }
 
 static void source_query_limits(void *arg, struct api_query_limits *ret)
@@ -167,6 +197,10 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .reader_close = source_reader_close,
                                   .rows_open = source_rows_open,
                                   .query_limits = source_query_limits,
+                                  .rules_use = source_rules_use,
+                                  .alerts_use = source_alerts_use,
+                                  .incidents_use = source_incidents_use,
+                                  .review_use = source_review_use,
                                   .targets = source_targets,
                                   .own_labels = d->own_labels,
                                   .arg = d};

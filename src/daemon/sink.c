@@ -93,12 +93,27 @@ static void on_itl(void *sink, struct sink_labels *l, int64_t itl_ns, uint64_t n
     live_itl(l->slot, &labels, itl_ns, n_tokens);
 }
 
+static void judge(struct sink *s, struct metrics_series_set *set, const struct live_labels *labels,
+                  const struct record *r)
+{
+    enum slo_verdict verdicts[SLO_OBJECTIVE_COUNT_];
+
+    for (size_t i = 0; s->_slos && i < s->_slos->n; i++) {
+        const struct slo *slo = &s->_slos->items[i];
+
+        if (!slo_is_for(slo, r, labels->model))
+            continue;
+        slo_judge(slo, r, verdicts);
+        metrics_record_slo(set, s->_slo_ids[i], s->_judged[i], verdicts);
+    }
+}
+
 static void on_done(void *sink, struct sink_labels *l, const struct record *r, bool was_started)
 {
     struct sink *s = sink;
     struct live_labels labels = labels_of(l);
 
-    live_finished(s->_live, was_started ? l->slot : NULL, &labels, r);
+    judge(s, live_finished(s->_live, was_started ? l->slot : NULL, &labels, r), &labels, r);
     l->slot = NULL;
     stat_inc(STAT_RECORDS_MADE);
     if (r->flags & RECORD_BUFFERED_HOP)
@@ -124,7 +139,7 @@ int sink_init(struct sink *s, struct metrics *metrics, struct jsonlog *log, stru
 {
     int r;
 
-    *s = (struct sink){._log = log, ._hops = hops};
+    *s = (struct sink){._log = log, ._hops = hops, ._metrics = metrics};
     r = metrics_shard_new(metrics, &s->_shard);
     if (r == 0)
         r = live_pool_new(s->_shard, &s->_live);
@@ -133,8 +148,20 @@ int sink_init(struct sink *s, struct metrics *metrics, struct jsonlog *log, stru
     return r;
 }
 
+void sink_judge_by(struct sink *s, struct slo_set *slos)
+{
+    slo_set_ref(slos);
+    slo_set_unref(s->_slos);
+    s->_slos = slos;
+    for (size_t i = 0; slos && i < slos->n; i++) {
+        s->_slo_ids[i] = metrics_slo_id(s->_metrics, slos->items[i].name);
+        s->_judged[i] = slo_judged(&slos->items[i]);
+    }
+}
+
 void sink_done(struct sink *s)
 {
+    s->_slos = slo_set_unref(s->_slos);
     s->_live = live_pool_free(s->_live);
     s->_shard = s->_shard ? metrics_shard_release(s->_shard) : NULL;
 }

@@ -94,6 +94,8 @@ int worker_new(const struct worker_shared *shared, struct worker **ret)
     if (r == 0)
         r = sink_init(&w->sink, shared->metrics, shared->log, shared->hops);
     if (r == 0)
+        sink_judge_by(&w->sink, shared->settings.slos);
+    if (r == 0)
         r = observer_new(&shared->settings.observer, &sink_to_metrics_and_log, &w->sink,
                          &w->observer);
     if (r == 0)
@@ -186,6 +188,7 @@ static void config_message_free(struct config_message *m)
     routes_unref(m->settings.policy.routes);
     keyring_unref(m->settings.policy.keyring);
     business_unref(m->settings.policy.business);
+    slo_set_unref(m->settings.slos);
     mem_free(m);
 }
 
@@ -198,6 +201,7 @@ static void config_message_run(void *arg)
     observer_reload(m->worker->observer, &m->settings.observer);
     m->worker->cut_after_ns = m->settings.cut_after_ns;
     m->worker->cuts_runaways = m->settings.cuts_runaways;
+    sink_judge_by(&m->worker->sink, m->settings.slos);
     config_message_free(m);
 }
 
@@ -214,6 +218,7 @@ int worker_post_config(struct worker *w, struct gateway_config *config,
     routes_ref(m->settings.policy.routes);
     keyring_ref(m->settings.policy.keyring);
     business_ref(m->settings.policy.business);
+    slo_set_ref(m->settings.slos);
     r = loop_post(w->loop, config_message_run, m);
     if (r < 0)
         config_message_free(m);

@@ -20,6 +20,7 @@
 #include "metrics/metrics.h"
 #include "observe/observe.h"
 #include "policy/policy.h"
+#include "slo/slo_set.h"
 
 struct worker;
 
@@ -29,6 +30,7 @@ struct worker_settings {
     struct observer_config observer;
     int64_t cut_after_ns; /* of silence: a stalled stream is cut; 0: never */
     bool cuts_runaways;
+    struct slo_set *slos; /* NULL: none */
 };
 
 /* What all workers share; outlives them. */

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "record/record.h"
+#include "slo/slo.h"
 
 /* --- classic bounds --- */
 
@@ -75,6 +76,11 @@ static const char *no_first_token_value(int i)
 static const char *tpot_value(int i)
 {
     return tpot_status_name((enum tpot_status)i);
+}
+
+static const char *objective_value(int i)
+{
+    return slo_objective_name((enum slo_objective)i);
 }
 
 static const char *stage_value(int i)
@@ -193,6 +199,9 @@ int family_cached_band(int64_t prompt_tokens, int64_t cached_tokens)
 
 #define AT_ONCE "the instant it happens"
 #define AT_END  "at the end of the request"
+#define AT_JUDGING                                                                                 \
+    "at the end of the request; 0 from the start for what the SLO's `match` names, else from the " \
+    "first request on"
 #define AT_LOOK "once a second"
 
 const struct family family_table[METRIC_COUNT_] = {
@@ -383,6 +392,27 @@ const struct family family_table[METRIC_COUNT_] = {
             .scope = SCOPE_FINISHED,
             .enums = {{"outcome", OUTCOME_COUNT_, outcome_value}},
             .recorded = AT_END,
+        },
+    [METRIC_SLO] =
+        {
+            .name = "llm_slo_total",
+            .help = "Requests that count for an objective of an SLO (docs/DEFINITIONS.md, "
+                    "\"Objectives\").",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_SLO,
+            .enums = {{"objective", SLO_OBJECTIVE_COUNT_, objective_value}},
+            .recorded = AT_JUDGING,
+        },
+    [METRIC_SLO_GOOD] =
+        {
+            .name = "llm_slo_good_total",
+            .help = "Those of llm_slo_total that met the objective.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_SLO,
+            .enums = {{"objective", SLO_OBJECTIVE_COUNT_, objective_value}},
+            .recorded = AT_JUDGING,
         },
     [METRIC_HTTP_RESPONSES] =
         {
@@ -622,6 +652,7 @@ size_t family_scope_labels(enum family_scope scope, const char *ret[FAMILY_SCOPE
         [SCOPE_BACKEND] = {"model", "upstream", "version"},
         [SCOPE_REQUEST] = {"model", "endpoint", "upstream", "version"},
         [SCOPE_FINISHED] = {"model", "endpoint", "upstream", "version", "stream"},
+        [SCOPE_SLO] = {"model", "upstream", "slo"},
     };
     size_t n = 0;
     while (n < FAMILY_SCOPE_LABELS_MAX && names[scope][n]) {

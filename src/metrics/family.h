@@ -38,6 +38,8 @@ enum metric {
     METRIC_ESTIMATED_TOKENS,
     METRIC_COMPLETION_TOKENS_MAX,
     METRIC_REQUESTS,
+    METRIC_SLO,
+    METRIC_SLO_GOOD,
     METRIC_HTTP_RESPONSES,
     METRIC_ATTEMPTS,
     METRIC_INFLIGHT,
@@ -73,6 +75,7 @@ enum family_scope {
     SCOPE_BACKEND,  /* model, upstream, version: where a sample per token is recorded */
     SCOPE_REQUEST,  /* model, endpoint, upstream, version, business labels */
     SCOPE_FINISHED, /* model, endpoint, upstream, version, stream, business labels: at the end */
+    SCOPE_SLO,      /* model, upstream, slo: one label set of requests may be in several */
     SCOPE_COUNT_,
 };
 enum { FAMILY_SCOPE_LABELS_MAX = 5, FAMILY_BUSINESS_MAX = 4, FAMILY_ENUMS_MAX = 2 };

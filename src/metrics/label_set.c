@@ -124,6 +124,7 @@ int label_set_new(uint32_t max_values, struct label_set **ret)
     static const char *const names[LABEL_BUSINESS] = {[LABEL_MODEL] = "model",
                                                       [LABEL_ENDPOINT] = "endpoint",
                                                       [LABEL_UPSTREAM] = "upstream",
+                                                      [LABEL_SLO] = "slo",
                                                       [LABEL_VERSION] = "version"};
     if (max_values == 0 || max_values > MAX_VALUES_MAX)
         return -EINVAL;

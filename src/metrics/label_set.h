@@ -22,6 +22,7 @@ enum label_key {
     LABEL_MODEL,
     LABEL_ENDPOINT,
     LABEL_UPSTREAM,
+    LABEL_SLO,
     LABEL_VERSION,  /* from here on they may have no value, and are not exposed then */
     LABEL_BUSINESS, /* the first of those that the operator named */
     LABEL_COUNT_ = LABEL_BUSINESS + FAMILY_BUSINESS_MAX,

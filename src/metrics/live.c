@@ -129,14 +129,15 @@ void live_itl(struct live *live, const struct live_labels *l, int64_t itl_ns, ui
     metrics_record_itl(set_of(live, l), itl_ns, n_tokens);
 }
 
-void live_finished(struct live_pool *pool, struct live *live, const struct live_labels *l,
-                   const struct record *r)
+struct metrics_series_set *live_finished(struct live_pool *pool, struct live *live,
+                                         const struct live_labels *l, const struct record *r)
 {
     struct metrics_series_set *set = live ? set_of(live, l) : resolve(pool->shard, l);
     metrics_record_done(set, r);
-    if (!live)
-        return;
-    metrics_inflight_end(live->inflight);
-    live->next_free = pool->free;
-    pool->free = live;
+    if (live) {
+        metrics_inflight_end(live->inflight);
+        live->next_free = pool->free;
+        pool->free = live;
+    }
+    return set;
 }

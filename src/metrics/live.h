@@ -46,8 +46,9 @@ void live_first_answer(struct live *live, const struct live_labels *l, int64_t t
 void live_gap(struct live *live, const struct live_labels *l, int64_t icl_ns);
 void live_itl(struct live *live, const struct live_labels *l, int64_t itl_ns, uint64_t n_tokens);
 
-/* The end; live (NULL: was never started) goes back to the pool. */
-void live_finished(struct live_pool *pool, struct live *live, const struct live_labels *l,
-                   const struct record *r);
+/* The end; live (NULL: was never started) goes back to the pool. Returns its series, for what else
+ * is to be counted of it. */
+struct metrics_series_set *live_finished(struct live_pool *pool, struct live *live,
+                                         const struct live_labels *l, const struct record *r);
 
 #endif

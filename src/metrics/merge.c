@@ -22,7 +22,8 @@ static enum label_key label_of(int id)
     static const enum label_key labels[IDS_BUSINESS] = {[IDS_MODEL] = LABEL_MODEL,
                                                         [IDS_ENDPOINT] = LABEL_ENDPOINT,
                                                         [IDS_UPSTREAM] = LABEL_UPSTREAM,
-                                                        [IDS_VERSION] = LABEL_VERSION};
+                                                        [IDS_VERSION] = LABEL_VERSION,
+                                                        [IDS_SLO] = LABEL_SLO};
     return id < IDS_BUSINESS ? labels[id] : (enum label_key)(LABEL_BUSINESS + id - IDS_BUSINESS);
 }
 

@@ -142,8 +142,11 @@ int metrics_new(const struct metrics_config *config, struct metrics **ret)
 
 static void shard_free(struct metrics_shard *shard)
 {
-    for (uint32_t i = 0; i < shard->n_slots; i++)
+    for (uint32_t i = 0; i < shard->n_slots; i++) {
+        if (shard->sets[i])
+            mem_free(shard->sets[i]->slos);
         mem_free(shard->sets[i]);
+    }
     mem_free(shard->sets);
     mem_free(shard);
 }

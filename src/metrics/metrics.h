@@ -28,6 +28,7 @@
 #include "base/clock.h"
 #include "metrics/family.h"
 #include "record/record.h"
+#include "slo/slo.h"
 
 struct metrics;
 struct metrics_shard;
@@ -138,8 +139,18 @@ void metrics_record_gap(struct metrics_series_set *set, int64_t icl_ns);
 void metrics_record_itl(struct metrics_series_set *set, int64_t itl_ns, uint64_t n_tokens);
 void metrics_record_event_overhead(struct metrics_shard *shard, int64_t overhead_ns);
 
-/* Everything that is recorded at the end. */
+/* Everything that is recorded at the end, but for objectives. */
 void metrics_record_done(struct metrics_series_set *set, const struct record *r);
+
+/* An SLO's name as a label value; "other" over the cap. Any thread. */
+uint32_t metrics_slo_id(struct metrics *m, const char *name);
+
+/*
+ * What slo_judge said of a finished request. The series of all judged objectives (slo_judged) exist
+ * from now on, at 0 where nothing was eligible.
+ */
+void metrics_record_slo(struct metrics_series_set *set, uint32_t slo, unsigned judged,
+                        const enum slo_verdict verdicts[SLO_OBJECTIVE_COUNT_]);
 
 /* --- reading: any thread --- */
 

@@ -162,6 +162,24 @@ static struct metrics_block *block_get(struct metrics_shard *shard, struct metri
     return b;
 }
 
+/* Under the lock. */
+static struct metrics_block *block_in(struct metrics_shard *shard, enum family_scope scope,
+                                      const struct label_ids *ids)
+{
+    struct label_ids own = scope_ids(scope, ids);
+    struct metrics_group *g = group_get(shard->metrics, scope, &own);
+    return g ? block_get(shard, g) : NULL;
+}
+
+struct metrics_block *registry_block(struct metrics_shard *shard, enum family_scope scope,
+                                     const struct label_ids *ids)
+{
+    pthread_mutex_lock(&shard->metrics->lock);
+    struct metrics_block *block = block_in(shard, scope, ids);
+    pthread_mutex_unlock(&shard->metrics->lock);
+    return block;
+}
+
 int registry_blocks(struct metrics_shard *shard, const struct label_ids *ids,
                     struct metrics_block *ret[SCOPE_COUNT_])
 {
@@ -170,9 +188,9 @@ int registry_blocks(struct metrics_shard *shard, const struct label_ids *ids,
     int r = 0;
     pthread_mutex_lock(&m->lock);
     for (int scope = 0; scope < SCOPE_COUNT_ && r == 0; scope++) {
-        struct label_ids own = scope_ids((enum family_scope)scope, ids);
-        struct metrics_group *g = group_get(m, (enum family_scope)scope, &own);
-        blocks[scope] = g ? block_get(shard, g) : NULL;
+        if (scope == SCOPE_SLO)
+            continue;
+        blocks[scope] = block_in(shard, (enum family_scope)scope, ids);
         r = blocks[scope] ? 0 : -ENOMEM;
     }
     pthread_mutex_unlock(&m->lock);

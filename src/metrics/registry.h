@@ -34,6 +34,7 @@ enum {
     IDS_UPSTREAM,
     IDS_VERSION,
     IDS_STREAM, /* 0 or 1 */
+    IDS_SLO,    /* of the scope SCOPE_SLO only: 0 in the ids of a series_set */
     IDS_BUSINESS,
     IDS_COUNT_ = IDS_BUSINESS + FAMILY_BUSINESS_MAX
 };
@@ -67,10 +68,18 @@ struct metrics_group {
     _Atomic bool is_made[]; /* per slot: the series exists and counts */
 };
 
+/* What a series_set has for one SLO. */
+struct metrics_slo_slot {
+    struct metrics_block *block; /* NULL: not used yet */
+    unsigned made;               /* bits of the objectives whose series exist */
+};
+
 struct metrics_series_set {
     struct metrics_shard *shard;
     struct label_ids ids;
-    struct metrics_block *blocks[SCOPE_COUNT_];
+    struct metrics_block *blocks[SCOPE_COUNT_]; /* NULL for SCOPE_SLO */
+    struct metrics_slo_slot *slos;              /* by label id; grown by its owner */
+    uint32_t n_slos;
     struct hist *icl; /* NULL until the first gap */
     bool is_stream_started;
 };
@@ -140,6 +149,7 @@ static inline unsigned registry_scope_mask(enum family_scope scope)
         [SCOPE_BACKEND] = BACKEND,
         [SCOPE_REQUEST] = REQUEST,
         [SCOPE_FINISHED] = REQUEST | 1u << IDS_STREAM,
+        [SCOPE_SLO] = 1u << IDS_MODEL | 1u << IDS_UPSTREAM | 1u << IDS_SLO,
     };
     return masks[scope];
 }
@@ -175,11 +185,15 @@ void registry_init(struct metrics *m);
 void registry_done(struct metrics *m);
 
 /*
- * The shard's block for these ids in each scope, "other" where the limit leaves no room. Takes the
- * lock. -ENOMEM.
+ * The shard's block for these ids in each scope but SCOPE_SLO, "other" where the limit leaves no
+ * room. Takes the lock. -ENOMEM.
  */
 int registry_blocks(struct metrics_shard *shard, const struct label_ids *ids,
                     struct metrics_block *ret[SCOPE_COUNT_]) WARN_UNUSED;
+
+/* The same in one scope; NULL without memory. */
+struct metrics_block *registry_block(struct metrics_shard *shard, enum family_scope scope,
+                                     const struct label_ids *ids);
 
 /* Makes the series of an empty slot; NULL without memory. Takes the lock. */
 struct metrics_series *registry_series(struct metrics_block *block, enum metric metric, int i);

@@ -32,38 +32,6 @@ static int print_plain(double v, struct buf *out)
     return buf_append(out, span_of(s, num_format_plain(v, s)));
 }
 
-static int print_number(double v, struct buf *out)
-{
-    char s[32];
-    return buf_append(out, span_of(s, num_format_double(v, s)));
-}
-
-static int print_range(const struct fhist_range *b, struct buf *out)
-{
-    int r = buf_append(out, b->is_lower_inclusive ? SPAN(", [") : SPAN(", ("));
-    r = r == 0 ? print_number(b->lower, out) : r;
-    r = r == 0 ? buf_append(out, SPAN(",")) : r;
-    r = r == 0 ? print_number(b->upper, out) : r;
-    r = r == 0 ? buf_append(out, b->is_upper_inclusive ? SPAN("]:") : SPAN("):")) : r;
-    return r == 0 ? print_number(b->count, out) : r;
-}
-
-/* {count:3, sum:4, [-0.1,0.1]:1, (1,2]:2} */
-static int print_histogram(const struct fhist *h, struct buf *out)
-{
-    struct fhist_walk w;
-    struct fhist_range b;
-    int r = buf_append(out, SPAN("{count:"));
-    r = r == 0 ? print_number(h->count, out) : r;
-    r = r == 0 ? buf_append(out, SPAN(", sum:")) : r;
-    r = r == 0 ? print_number(h->sum, out) : r;
-    fhist_walk_begin(&w, h);
-    while (r == 0 && fhist_walk_next(&w, &b))
-        if (b.count != 0)
-            r = print_range(&b, out);
-    return r == 0 ? buf_append(out, SPAN("}")) : r;
-}
-
 /* The result's column for a value of a series whose group has the labels base. */
 static int find_column(struct count_values *x, struct labels base, double v, const struct fhist *h,
                        size_t *ret)
@@ -71,7 +39,7 @@ static int find_column(struct count_values *x, struct labels base, double v, con
     struct labels labels = base;
     bool is_new = false;
     buf_clear(&x->text);
-    int r = h ? print_histogram(h, &x->text) : print_plain(v, &x->text);
+    int r = h ? fhist_describe(h, &x->text) : print_plain(v, &x->text);
     if (r == 0 && x->has_label) {
         struct span text = arena_dup(x->work, buf_span(&x->text));
         r = text.p ? labels_with(x->work, base, x->label, text, &labels) : -ENOMEM;

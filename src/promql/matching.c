@@ -196,7 +196,7 @@ static int result_column(struct match *x, struct labels labels, bool drops_name,
     int r = label_index_get(&x->by_labels, labels, ret, &is_new);
     if (r == 0 && is_new) {
         struct column *c;
-        struct labels copy;
+        struct labels copy = {0};
         r = more_new(x, *ret);
         if (r == 0)
             r = labels_copy(x->out, labels, &copy);

@@ -18,6 +18,7 @@
 
 #include "base/err.h"
 #include "base/span.h"
+#include "series/memory.h"
 
 struct script_failure {
     int line;                /* of the eval */
@@ -33,5 +34,19 @@ struct script_report {
 };
 
 int script_run(struct span text, struct script_report *report, struct err *reterr) WARN_UNUSED;
+
+/*
+ * The series of a `load` alone, for tests that move time on their own: values are step_ms apart
+ * from start_ms on, and go into memory when their time has come.
+ */
+struct script_feed;
+int script_feed_new(int64_t start_ms, int64_t step_ms, struct script_feed **ret) WARN_UNUSED;
+struct script_feed *script_feed_free(struct script_feed *f); /* NULL is allowed; returns NULL */
+/* metric{a="b"} and 0+1x5 _ stale: one told again is told anew. -EINVAL, -E2BIG, -ENOMEM. */
+int script_feed_add(struct script_feed *f, struct span series, struct span values,
+                    struct err *reterr) WARN_UNUSED;
+/* What is not later than until_ms and was not given yet. -EINVAL: `to` has later samples of it. */
+int script_feed_until(struct script_feed *f, int64_t until_ms, struct memory *to,
+                      struct err *reterr) WARN_UNUSED;
 
 #endif

@@ -150,5 +150,7 @@ int fhist_trim(struct arena *m, const struct fhist *h, double bound, bool is_upp
 int fhist_parse(struct span *s, struct arena *m, struct fhist **ret, size_t *ret_at) WARN_UNUSED;
 /* The same literal. */
 int fhist_print(const struct fhist *h, struct buf *out) WARN_UNUSED;
+/* For people: {count:3, sum:4, [-0.1,0.1]:1, (1,2]:2} */
+int fhist_describe(const struct fhist *h, struct buf *out) WARN_UNUSED;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * series/fhist_text.c - the histogram literal of test scripts, from text and back.
+ * series/fhist_text.c - histograms as text: the literal of test scripts, and for people.
  */
 #include <errno.h>
 #include <math.h>
@@ -285,4 +285,31 @@ int fhist_print(const struct fhist *h, struct buf *out)
     if (r == 0)
         r = print_side(&h->negative, "n_offset", "n_buckets", out);
     return r == 0 ? buf_append(out, SPAN("}}")) : r;
+}
+
+static int describe_range(const struct fhist_range *b, struct buf *out)
+{
+    int r = buf_append(out, b->is_lower_inclusive ? SPAN(", [") : SPAN(", ("));
+
+    r = r == 0 ? number_print_g(b->lower, out) : r;
+    r = r == 0 ? buf_append(out, SPAN(",")) : r;
+    r = r == 0 ? number_print_g(b->upper, out) : r;
+    r = r == 0 ? buf_append(out, b->is_upper_inclusive ? SPAN("]:") : SPAN("):")) : r;
+    return r == 0 ? number_print_g(b->count, out) : r;
+}
+
+int fhist_describe(const struct fhist *h, struct buf *out)
+{
+    struct fhist_walk w;
+    struct fhist_range b;
+    int r = buf_append(out, SPAN("{count:"));
+
+    r = r == 0 ? number_print_g(h->count, out) : r;
+    r = r == 0 ? buf_append(out, SPAN(", sum:")) : r;
+    r = r == 0 ? number_print_g(h->sum, out) : r;
+    fhist_walk_begin(&w, h);
+    while (r == 0 && fhist_walk_next(&w, &b))
+        if (b.count != 0)
+            r = describe_range(&b, out);
+    return r == 0 ? buf_append(out, SPAN("}")) : r;
 }

@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <math.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/num.h"
@@ -69,4 +71,31 @@ int number_print(double v, struct buf *out)
 {
     char text[32];
     return buf_append(out, span_of(text, num_format_double(v, text)));
+}
+
+enum {
+    SHORTEST_BYTES = 32,
+    DIGITS_ENOUGH = 16, /* behind the first one: every double reads back */
+    EXPONENT_MIN = -4,
+    EXPONENT_END = 6,
+};
+
+int number_print_g(double v, struct buf *out)
+{
+    char text[SHORTEST_BYTES];
+    int digits = -1, exponent = 0;
+    double magnitude = fabs(v);
+
+    if (!isfinite(v) || v == 0)
+        return signbit(v) && v == 0 ? buf_append(out, SPAN("-0")) : number_print(v, out);
+    do
+        (void)snprintf(text, sizeof(text), "%.*e", ++digits, magnitude);
+    while (digits < DIGITS_ENOUGH && strtod(text, NULL) != magnitude);
+    for (const char *p = strchr(text, 'e') + 2; *p; p++)
+        exponent = 10 * exponent + (*p - '0');
+    if (strchr(text, 'e')[1] == '-')
+        exponent = -exponent;
+    if (exponent < EXPONENT_MIN || exponent >= EXPONENT_END)
+        return buf_printf(out, "%s%s", signbit(v) ? "-" : "", text);
+    return buf_printf(out, "%.*f", digits > exponent ? digits - exponent : 0, v);
 }

@@ -16,4 +16,8 @@ int number_parse(struct span s, double *ret) WARN_UNUSED;
 /* Shortest that reads back as v: "1", "0.1", "1e+06", "+Inf", "NaN". */
 int number_print(double v, struct buf *out) WARN_UNUSED;
 
+/* The same digits as Go's %g and %v have them, with an exponent below 1e-04 and from 1e+06 on:
+ * "100000", "1.234567e+06". */
+int number_print_g(double v, struct buf *out) WARN_UNUSED;
+
 #endif

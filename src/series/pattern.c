@@ -17,9 +17,12 @@
 
 #include "base/mem.h"
 #include "base/num.h"
+#include "base/utf8.h"
 
 enum {
     STEPS_MAX = 100000,     /* of pcre2_match, some ms */
+    STEPS_MANY_MAX = 10000, /* the same, for each match when a text has many */
+    FOUND_FEW = 100,        /* how many are not many */
     DEPTH_MAX = 10000,      /* of nested recursion */
     HEAP_MAX_KIB = 4096,    /* of its frames */
     STATES_MIN = 1024,      /* ints of pcre2_dfa_match's workspace */
@@ -71,10 +74,11 @@ static int refuse(struct err *reterr, const char *why, size_t at, struct span te
                    text.p);
 }
 
-static int pattern_compile(struct pattern *p, struct span text, struct err *reterr)
+static int pattern_compile(struct pattern *p, struct span text, bool is_search, struct err *reterr)
 {
-    const uint32_t options = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOTALL |
-                             PCRE2_DOLLAR_ENDONLY | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C;
+    const uint32_t whole = PCRE2_ANCHORED | PCRE2_ENDANCHORED | PCRE2_DOTALL;
+    const uint32_t options =
+        PCRE2_DOLLAR_ENDONLY | PCRE2_UTF | PCRE2_NEVER_BACKSLASH_C | (is_search ? 0 : whole);
     pcre2_compile_context *how = pcre2_compile_context_create(p->memory);
     int code;
     size_t at;
@@ -94,7 +98,7 @@ static int pattern_compile(struct pattern *p, struct span text, struct err *rete
     return refuse(reterr, why, at, text);
 }
 
-static int pattern_init(struct pattern *p, struct span text, struct err *reterr)
+static int pattern_init(struct pattern *p, struct span text, bool is_search, struct err *reterr)
 {
     int r;
 
@@ -105,14 +109,14 @@ static int pattern_init(struct pattern *p, struct span text, struct err *reterr)
     pcre2_set_match_limit(p->limits, STEPS_MAX);
     pcre2_set_depth_limit(p->limits, DEPTH_MAX);
     pcre2_set_heap_limit(p->limits, HEAP_MAX_KIB);
-    r = pattern_compile(p, text, reterr);
+    r = pattern_compile(p, text, is_search, reterr);
     if (r != 0)
         return r;
     p->found = pcre2_match_data_create_from_pattern(p->code, p->memory);
     return p->found ? 0 : -ENOMEM;
 }
 
-int pattern_new(struct span text, struct pattern **ret, struct err *reterr)
+static int pattern_make(struct span text, bool is_search, struct pattern **ret, struct err *reterr)
 {
     size_t at = 0;
     const char *wrong = pattern_syntax_check(text, &at);
@@ -129,12 +133,22 @@ int pattern_new(struct span text, struct pattern **ret, struct err *reterr)
     p = mem_zalloc(1, sizeof(*p));
     if (!p)
         return -ENOMEM;
-    r = pattern_init(p, text, reterr);
+    r = pattern_init(p, text, is_search, reterr);
     if (r == 0)
         *ret = p;
     else
         pattern_free(p);
     return r;
+}
+
+int pattern_new(struct span text, struct pattern **ret, struct err *reterr)
+{
+    return pattern_make(text, false, ret, reterr);
+}
+
+int pattern_new_search(struct span text, struct pattern **ret, struct err *reterr)
+{
+    return pattern_make(text, true, ret, reterr);
 }
 
 /* PCRE2's result: found, not found, or why not known. */
@@ -182,6 +196,11 @@ int pattern_matches(struct pattern *p, struct span s)
         s = SPAN("");
     r = match_result(pcre2_match(p->code, (PCRE2_SPTR)s.p, s.n, 0, 0, p->found, p->limits));
     return r == -E2BIG ? match_without_backtracking(p, s) : r;
+}
+
+int pattern_n_slow(const struct pattern *p)
+{
+    return p->n_slow;
 }
 
 static bool is_word(char c)
@@ -262,6 +281,61 @@ int pattern_expand(struct pattern *p, struct span s, struct span replacement, st
         return r > 0 ? 0 : r == 0 ? -EINVAL : r;
     r = expand(p, s, replacement, out);
     if (r != 0)
+        buf_truncate(out, len);
+    return r;
+}
+
+/* Where the search goes on behind a match that ended at end: at least a character further. */
+static size_t search_from(struct span s, size_t at, size_t end)
+{
+    bool is_valid;
+    if (end > at || at >= s.n)
+        return end > at ? end : at + 1;
+    return at + utf8_step(span_from(s, at), &is_valid);
+}
+
+/*
+ * As Go does it: an empty match right behind another one counts for nothing. The text's encoding is
+ * looked at once, in the first search.
+ */
+static int replace_all(struct pattern *p, struct span s, struct span replacement, struct buf *out)
+{
+    const size_t *ends = pcre2_get_ovector_pointer(p->found);
+    size_t at = 0, done = 0;
+    int r = 0, n;
+
+    for (n = 0; at <= s.n && r == 0; n++) {
+        if (n == FOUND_FEW)
+            pcre2_set_match_limit(p->limits, STEPS_MANY_MAX);
+        int found = match_result(pcre2_match(p->code, (PCRE2_SPTR)s.p, s.n, at,
+                                             n > 0 ? PCRE2_NO_UTF_CHECK : 0, p->found, p->limits));
+        if (found <= 0 || n == PATTERN_FOUND_MAX) {
+            r = found > 0 ? -E2BIG : found;
+            break;
+        }
+        size_t from = ends[0], to = ends[1];
+        if (from > done)
+            r = buf_append(out, span_of(s.p + done, from - done));
+        if (r == 0 && (to > done || from == 0))
+            r = expand(p, s, replacement, out);
+        done = to;
+        at = search_from(s, at, to);
+    }
+    if (r == 0 && done < s.n)
+        r = buf_append(out, span_from(s, done));
+    return r == 0 ? n : r;
+}
+
+int pattern_replace_all(struct pattern *p, struct span s, struct span replacement, struct buf *out)
+{
+    size_t len = buf_len(out);
+    int r;
+
+    if (s.n == 0)
+        s = SPAN("");
+    r = replace_all(p, s, replacement, out);
+    pcre2_set_match_limit(p->limits, STEPS_MAX);
+    if (r < 0)
         buf_truncate(out, len);
     return r;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * series/pattern.h - a regular expression that matches a whole text, as Prometheus' do.
+ * series/pattern.h - a regular expression that matches a whole text, as Prometheus' do; or one that
+ * is looked for in a text.
  *
  * Syntax:    RE2's, which Prometheus has: what PCRE2 has besides (look-around, references to
  *            groups, possessive quantifiers, verbs) is refused, so that a rule file that works
@@ -22,11 +23,16 @@ enum { PATTERN_TEXT_MAX = 64 * 1024 };
 
 struct pattern;
 int pattern_new(struct span text, struct pattern **ret, struct err *reterr) WARN_UNUSED;
+/* One that may be anywhere in a text, and whose '.' is no line feed: as Go's regexp has it. */
+int pattern_new_search(struct span text, struct pattern **ret, struct err *reterr) WARN_UNUSED;
 struct pattern *pattern_free(struct pattern *p);
 
 /* 1: s matches, 0: it does not (a text that is no UTF-8 never does), -ENOMEM, -E2BIG: too much
  * work. */
 int pattern_matches(struct pattern *p, struct span s) WARN_UNUSED;
+
+/* How many texts so far needed the matcher that does not backtrack: each is a lot of work. */
+int pattern_n_slow(const struct pattern *p);
 
 /*
  * Whether s matches; then *out gets replacement with $1, ${1}, ${name}, $$ replaced. -EINVAL: no
@@ -34,6 +40,15 @@ int pattern_matches(struct pattern *p, struct span s) WARN_UNUSED;
  */
 int pattern_expand(struct pattern *p, struct span s, struct span replacement,
                    struct buf *out) WARN_UNUSED;
+
+/*
+ * For patterns that are looked for: appends s with each match replaced as pattern_expand does it. A
+ * text that is no UTF-8 has no match. -E2BIG: too much work, or more than PATTERN_FOUND_MAX
+ * matches.
+ */
+enum { PATTERN_FOUND_MAX = 10000 };
+int pattern_replace_all(struct pattern *p, struct span s, struct span replacement,
+                        struct buf *out) WARN_UNUSED;
 
 /*
  * What RE2 would refuse and PCRE2 would not; NULL when there is nothing. *ret_at: the offset.

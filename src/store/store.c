@@ -175,6 +175,7 @@ static void free_store(struct store *s)
 {
     store_close_parts(s);
     s->aside = spill_close(s->aside);
+    store_drop_batches(s);
     blocks_done(&s->inbox);
     blocks_done(&s->waiting);
     arena_done(&s->labels_arena);
@@ -211,6 +212,7 @@ static int init(struct store *s, const struct store_config *config)
     arena_init(&s->labels_arena, NULL);
     blocks_init(&s->inbox, max_waiting);
     blocks_init(&s->waiting, max_waiting);
+    s->last_batch = &s->first_batch;
     s->lock_fd = -1;
     s->started_ms = clock_wall().us / 1000;
     s->config = (struct store_config){.spill_bytes = config->spill_bytes ? config->spill_bytes
@@ -259,7 +261,7 @@ int store_new(const struct store_config *config, struct store **ret, struct err 
     return 0;
 }
 
-static void ring(struct store *s)
+void store_ring(struct store *s)
 {
     uint64_t one = 1;
     ssize_t n = write(s->bell, &one, sizeof(one));
@@ -271,7 +273,7 @@ struct store *store_free(struct store *s)
     if (!s)
         return NULL;
     atomic_store_explicit(&s->must_stop, true, memory_order_release);
-    ring(s);
+    store_ring(s);
     pthread_join(s->thread, NULL);
     free_store(s);
     return NULL;
@@ -287,7 +289,7 @@ void store_push(struct store *s, const struct record *record)
     s->n_lost += r < 0;
     pthread_mutex_unlock(&s->lock);
     if (is_many)
-        ring(s);
+        store_ring(s);
     if (r == 0)
         return;
     bool is_refused = atomic_load_explicit(&s->is_refused, memory_order_relaxed);
@@ -300,7 +302,7 @@ int store_configure(struct store *s, const struct store_config *config)
 {
     int r = set_config(s, config);
     if (r == 0)
-        ring(s);
+        store_ring(s);
     return r;
 }
 

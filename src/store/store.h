@@ -3,8 +3,8 @@
  * store/store.h - the one thread that writes what is kept: request rows and time series.
  *
  * Role:      rows come from the request log's thread (or workers), are encoded at once and wait in
- *            memory; the thread commits them, makes the program's metrics into samples, and does
- *            what is due (segments, retention).
+ *            memory; the thread commits them, makes the program's metrics into samples, takes
+ *            those of rules and scrapes, and does what is due (segments, retention).
  * Promise:   a pushed row survives kill -9 within 1 s, as long as database or spill file take it.
  * Refusal:   while the database refuses (disk full, read-only, locked, failing) rows go into the
  *            spill file, and from there into the database, in order, once it takes them again.
@@ -20,13 +20,14 @@
  *            and tried again every second: it must not keep a program from serving.
  * Shutdown:  after the log's thread has ended (it pushes), and after the last reader of series was
  *            closed: store_free drains, ends our series with stale markers, commits, closes.
- * Threading: push, status, configure and reader_open from any thread; push never waits for the
- *            disk.
+ * Threading: push, write, written, status, configure and reader_open from any thread; push and
+ *            write never wait for the disk.
  */
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
 #include "metrics/metrics.h"
+#include "series/batch.h"
 #include "store/rows.h"
 #include "store/spill.h"
 #include "tsdb/tsdb.h"
@@ -49,6 +50,16 @@ struct store *store_free(struct store *s); /* NULL is allowed; returns NULL */
 
 /* Takes what it needs of the record; a row that cannot wait is lost and counted. */
 void store_push(struct store *s, const struct record *record);
+
+/*
+ * Samples of others (rules, scrapes), in order; the batch is the store's if this returns 0. They
+ * can be read once store_written has come to *ret_number, which grows from batch to batch; what the
+ * database does not take then is counted (STAT_DROP_STORE_SAMPLES). -ENOBUFS: STORE_BATCH_BYTES
+ * wait already, since the series are not open.
+ */
+enum { STORE_BATCH_BYTES = 64 * 1024 * 1024 };
+int store_write(struct store *s, struct batch *b, uint64_t *ret_number) WARN_UNUSED;
+uint64_t store_written(struct store *s);
 
 /* Reload: periods and budgets of rows and series, and gather_ms; the rest is as at the start. */
 int store_configure(struct store *s, const struct store_config *config) WARN_UNUSED;

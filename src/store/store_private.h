@@ -24,10 +24,14 @@ struct store {
     pthread_t thread;
     int bell;
     _Atomic bool must_stop;
-    _Atomic bool is_refused; /* rows are lost because of the disk */
+    _Atomic bool is_refused;    /* rows are lost because of the disk */
+    _Atomic uint64_t n_written; /* number of the last batch that can be read */
 
     pthread_mutex_t lock; /* of the following */
     struct blocks inbox;
+    struct batch *first_batch, **last_batch;
+    size_t n_batch_bytes;
+    uint64_t n_batches;         /* number of the last one that came */
     struct store_config config; /* its texts are ours */
     char *archive_dir;
     bool is_new_config;
@@ -65,6 +69,12 @@ int store_open_series(struct store *s, struct err *reterr) WARN_UNUSED;
  * written just now. */
 int store_keep_place(struct store *s, struct err *reterr) WARN_UNUSED;
 void store_close_parts(struct store *s);
+
+/* Batches that came, into the series, which are open. 1; 0: none came; an error of tsdb_commit. */
+int store_take_batches(struct store *s) WARN_UNUSED;
+void store_drop_batches(struct store *s); /* those that nothing will take */
+
+void store_ring(struct store *s); /* the thread's next turn comes now */
 
 /* The thread. */
 void *store_run(void *store);

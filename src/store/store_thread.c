@@ -267,6 +267,13 @@ static void gather(struct store *s)
     note_series(s, tsdb_commit(s->series));
 }
 
+static void take_samples(struct store *s)
+{
+    int r = has_series(s) ? store_take_batches(s) : 0;
+    if (r != 0)
+        note_series(s, r < 0 ? r : 0);
+}
+
 /* --- turns --- */
 
 static void take_config(struct store *s)
@@ -452,6 +459,7 @@ static bool turn(struct store *s)
     take_rows(s);
     write_rows(s);
     gather(s);
+    take_samples(s);
     bool is_more = maintain(s);
     tell_status(s);
     return is_more || ((has_spilled(s) || s->left.spill) && !s->is_failing);
@@ -473,6 +481,7 @@ static void finish(struct store *s)
     if (open_if_free(s)) {
         take_rows(s);
         write_rows(s);
+        take_samples(s);
         end_series(s);
         tell_status(s);
     } else if (s->is_elsewhere) {

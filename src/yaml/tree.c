@@ -10,28 +10,20 @@
 #include "yaml/tree.h"
 
 #include <errno.h>
-#include <yaml.h>
+#include <stdint.h>
 
 #include "base/mem.h"
+#include "yaml/tree_private.h"
 
-struct reader {
-    yaml_parser_t parser;
-    struct span text;
-    const char *where;
-    struct err_list *errs;
-    size_t n_nodes;
-    bool has_mistakes;
-};
-
-static struct err *error_at(struct reader *rd, int line, int column)
+struct err *yaml_error_at(struct yaml_reader *rd, int line, int column)
 {
     rd->has_mistakes = true;
     return err_list_add(rd->errs, rd->where, line, column);
 }
 
-static struct err *error_at_mark(struct reader *rd, yaml_mark_t mark)
+struct err *yaml_error_at_mark(struct yaml_reader *rd, yaml_mark_t mark)
 {
-    return error_at(rd, (int)mark.line + 1, (int)mark.column + 1);
+    return yaml_error_at(rd, (int)mark.line + 1, (int)mark.column + 1);
 }
 
 struct yaml_node *yaml_free(struct yaml_node *node)
@@ -47,7 +39,7 @@ struct yaml_node *yaml_free(struct yaml_node *node)
     return NULL;
 }
 
-static struct yaml_node *node_new(enum yaml_node_kind kind, struct span text)
+struct yaml_node *yaml_node_new(enum yaml_node_kind kind, struct span text)
 {
     struct yaml_node *node = mem_zalloc(1, sizeof(*node) + text.n + 1);
 
@@ -62,111 +54,12 @@ static struct yaml_node *node_new(enum yaml_node_kind kind, struct span text)
 
 struct yaml_node *yaml_scalar(struct span text)
 {
-    return node_new(YAML_NODE_SCALAR, text);
+    return yaml_node_new(YAML_NODE_SCALAR, text);
 }
 
-/* --- what libyaml says, for people --- */
-
-static struct span line_at(struct span text, size_t line)
+static int next_event(struct yaml_reader *rd, yaml_event_t *ret_event)
 {
-    while (line-- > 0)
-        (void)span_split(&text, '\n');
-    return span_of(text.p, span_find_char(text, '\n'));
-}
-
-/* Offset of the first tab in the white space that the line begins with, or SIZE_MAX. */
-static size_t indentation_tab(struct span line)
-{
-    for (size_t i = 0; i < line.n; i++) {
-        if (line.p[i] == '\t')
-            return i;
-        if (line.p[i] != ' ')
-            break;
-    }
-    return SIZE_MAX;
-}
-
-static const char *syntax_hint(const char *problem)
-{
-    static const struct {
-        const char *problem;
-        const char *hint;
-    } rows[] = {
-        {"mapping values are not allowed",
-         "check the indentation, and put texts with \": \" in quotes"},
-        {"could not find expected ':'",
-         "a key needs a colon and a space behind it: \"key: value\""},
-        {"did not find expected key", "keys of one level start in the same column"},
-        {"did not find expected '-' indicator", "items of one list start in the same column"},
-        {"did not find expected ',' or", "close the bracket, and put commas between the items"},
-        {"found unexpected end of stream", "close the quote"},
-        {"found character that cannot start any token",
-         "put texts that begin with @ ` % or another special character in quotes"},
-        {"found unknown escape character", "use single quotes for texts with backslashes"},
-        {"block sequence entries are not allowed", "start a list on the line below its key"},
-        {"found undefined tag handle", "put texts that begin with ! in quotes"},
-    };
-    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-        if (strncmp(problem, rows[i].problem, strlen(rows[i].problem)) == 0)
-            return rows[i].hint;
-    }
-    return "";
-}
-
-/* Bytes that are no text: libyaml tells the offset only. */
-static void encoding_error(struct reader *rd)
-{
-    size_t offset = rd->parser.problem_offset;
-    struct span before = span_of(rd->text.p, offset < rd->text.n ? offset : rd->text.n);
-    int line = 1, column = 1;
-    struct err *e;
-
-    for (size_t i = 0; i < before.n; i++) {
-        if (before.p[i] == '\n') {
-            line++;
-            column = 1;
-        } else if (((unsigned char)before.p[i] & 0xc0) != 0x80) {
-            column++;
-        }
-    }
-    e = error_at(rd, line, column);
-    (void)err_set(e, -EILSEQ, "not a text: %s", rd->parser.problem);
-    err_hint(e, "save the file as UTF-8, without control characters");
-}
-
-static int syntax_error(struct reader *rd)
-{
-    const yaml_parser_t *p = &rd->parser;
-    const char *problem = p->problem ? p->problem : "syntax error";
-    size_t tab;
-    struct err *e;
-
-    if (p->error == YAML_MEMORY_ERROR)
-        return -ENOMEM;
-    if (p->error == YAML_READER_ERROR) {
-        encoding_error(rd);
-        return -EBADMSG;
-    }
-    tab = indentation_tab(line_at(rd->text, p->problem_mark.line));
-    if (tab != SIZE_MAX) {
-        e = error_at(rd, (int)p->problem_mark.line + 1, (int)tab + 1);
-        (void)err_set(e, -EINVAL, "a tab in the indentation");
-        err_hint(e, "indent with spaces; YAML does not allow tabs there");
-        return -EBADMSG;
-    }
-    e = error_at_mark(rd, p->problem_mark);
-    if (p->context)
-        (void)err_set(e, -EINVAL, "YAML syntax: %s %s that began on line %zu", problem, p->context,
-                      p->context_mark.line + 1);
-    else
-        (void)err_set(e, -EINVAL, "YAML syntax: %s", problem);
-    err_hint(e, "%s", syntax_hint(problem));
-    return -EBADMSG;
-}
-
-static int next_event(struct reader *rd, yaml_event_t *ret_event)
-{
-    return yaml_parser_parse(&rd->parser, ret_event) ? 0 : syntax_error(rd);
+    return yaml_parser_parse(&rd->parser, ret_event) ? 0 : yaml_syntax_error(rd);
 }
 
 /* --- nodes --- */
@@ -176,77 +69,105 @@ static struct span yaml_text(const yaml_char_t *text, size_t n)
     return span_of(text, n);
 }
 
-static void refuse_extras(struct reader *rd, yaml_mark_t mark, const yaml_char_t *anchor,
+static void refuse_extras(struct yaml_reader *rd, yaml_mark_t mark, const yaml_char_t *anchor,
                           const yaml_char_t *tag)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct err *e;
 
-    if (anchor) {
-        e = error_at_mark(rd, mark);
+    if (anchor && !rd->options.has_aliases) {
+        e = yaml_error_at_mark(rd, mark);
         (void)err_set(e, -EINVAL, "anchor \"&%s\" is not supported",
                       err_list_shown(span_cstr((const char *)anchor), shown));
         err_hint(e, "write the value out, or put texts that begin with & in quotes");
     }
     if (tag) {
-        e = error_at_mark(rd, mark);
+        e = yaml_error_at_mark(rd, mark);
         (void)err_set(e, -EINVAL, "tag \"%s\" is not supported",
                       err_list_shown(span_cstr((const char *)tag), shown));
         err_hint(e, "remove it, or put texts that begin with ! in quotes");
     }
 }
 
-static struct yaml_node *alias_node(struct reader *rd, const yaml_event_t *event)
+static int refuse_alias(struct yaml_reader *rd, yaml_mark_t mark, const char *name,
+                        struct yaml_node **slot)
 {
     char shown[ERR_LIST_SHOWN_MAX];
-    struct err *e = error_at_mark(rd, event->start_mark);
+    struct err *e = yaml_error_at_mark(rd, mark);
 
     (void)err_set(e, -EINVAL, "alias \"*%s\" is not supported",
-                  err_list_shown(span_cstr((const char *)event->data.alias.anchor), shown));
+                  err_list_shown(span_cstr(name), shown));
     err_hint(e, "write the value out, or put texts that begin with * in quotes");
-    return node_new(YAML_NODE_BAD, SPAN(""));
+    *slot = yaml_node_new(YAML_NODE_BAD, SPAN(""));
+    if (!*slot)
+        return -ENOMEM;
+    (*slot)->line = (int)mark.line + 1;
+    (*slot)->column = (int)mark.column + 1;
+    return 0;
 }
 
-static struct yaml_node *node_of_event(struct reader *rd, const yaml_event_t *event)
+static int read_alias(struct yaml_reader *rd, yaml_event_t *event, int depth,
+                      struct yaml_node **slot)
+{
+    const char *name = (const char *)event->data.alias.anchor;
+    yaml_mark_t mark = event->start_mark;
+    int r = yaml_count_node(rd, (int)mark.line + 1, (int)mark.column + 1, depth);
+
+    if (r == 0)
+        r = rd->options.has_aliases ? yaml_alias(rd, mark, name, depth, slot)
+                                    : refuse_alias(rd, mark, name, slot);
+    yaml_event_delete(event);
+    return r;
+}
+
+static const char *anchor_of_event(const yaml_event_t *event)
+{
+    const yaml_char_t *anchor =
+        event->type == YAML_SCALAR_EVENT           ? event->data.scalar.anchor
+        : event->type == YAML_SEQUENCE_START_EVENT ? event->data.sequence_start.anchor
+        : event->type == YAML_MAPPING_START_EVENT  ? event->data.mapping_start.anchor
+                                                   : NULL;
+    return (const char *)anchor;
+}
+
+static struct yaml_node *node_of_event(struct yaml_reader *rd, const yaml_event_t *event)
 {
     struct yaml_node *node = NULL;
 
     switch (event->type) {
-    case YAML_ALIAS_EVENT:
-        return alias_node(rd, event);
     case YAML_SCALAR_EVENT:
         refuse_extras(rd, event->start_mark, event->data.scalar.anchor, event->data.scalar.tag);
-        node = node_new(YAML_NODE_SCALAR,
-                        yaml_text(event->data.scalar.value, event->data.scalar.length));
+        node = yaml_node_new(YAML_NODE_SCALAR,
+                             yaml_text(event->data.scalar.value, event->data.scalar.length));
         if (node)
             node->is_plain = event->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
         return node;
     case YAML_SEQUENCE_START_EVENT:
         refuse_extras(rd, event->start_mark, event->data.sequence_start.anchor,
                       event->data.sequence_start.tag);
-        return node_new(YAML_NODE_LIST, SPAN(""));
+        return yaml_node_new(YAML_NODE_LIST, SPAN(""));
     case YAML_MAPPING_START_EVENT:
         refuse_extras(rd, event->start_mark, event->data.mapping_start.anchor,
                       event->data.mapping_start.tag);
-        return node_new(YAML_NODE_MAP, SPAN(""));
+        return yaml_node_new(YAML_NODE_MAP, SPAN(""));
     default: /* the grammar allows no other event where a node begins */
-        return node_new(YAML_NODE_BAD, SPAN(""));
+        return yaml_node_new(YAML_NODE_BAD, SPAN(""));
     }
 }
 
-static int check_limits(struct reader *rd, yaml_mark_t mark, int depth)
+int yaml_count_node(struct yaml_reader *rd, int line, int column, int depth)
 {
     struct err *e;
 
     if (depth > YAML_DEPTH_MAX) {
-        e = error_at_mark(rd, mark);
+        e = yaml_error_at(rd, line, column);
         (void)err_set(e, -E2BIG, "more than %d levels of nesting", YAML_DEPTH_MAX);
         err_hint(e, "no key needs so many; is this the right file?");
         return -EBADMSG;
     }
-    if (++rd->n_nodes > YAML_NODES_MAX) {
-        e = error_at_mark(rd, mark);
-        (void)err_set(e, -E2BIG, "more than %d keys and values", YAML_NODES_MAX);
+    if (++rd->n_nodes > rd->options.nodes_max) {
+        e = yaml_error_at(rd, line, column);
+        (void)err_set(e, -E2BIG, "more than %zu keys and values", rd->options.nodes_max);
         err_hint(e, "no configuration needs so many; is this the right file?");
         return -EBADMSG;
     }
@@ -254,13 +175,13 @@ static int check_limits(struct reader *rd, yaml_mark_t mark, int depth)
 }
 
 /* Marks the key that was just added when it is not usable. */
-static void check_key(struct reader *rd, const struct yaml_node *map, struct yaml_node *key)
+static void check_key(struct yaml_reader *rd, const struct yaml_node *map, struct yaml_node *key)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct err *e;
 
     if (key->kind == YAML_NODE_LIST || key->kind == YAML_NODE_MAP) {
-        e = error_at(rd, key->line, key->column);
+        e = yaml_error_at(rd, key->line, key->column);
         (void)err_set(e, -EINVAL, "a key has to be a text, not a list or mapping");
         err_hint(e, "put texts that begin with [ or { in quotes");
         key->kind = YAML_NODE_BAD;
@@ -269,7 +190,7 @@ static void check_key(struct reader *rd, const struct yaml_node *map, struct yam
         return;
     for (const struct yaml_node *k = map->first; k != key; k = k->next) {
         if (k->kind == YAML_NODE_SCALAR && span_eq(yaml_span(k), yaml_span(key))) {
-            e = error_at(rd, key->line, key->column);
+            e = yaml_error_at(rd, key->line, key->column);
             (void)err_set(e, -EEXIST, "key \"%s\" stands twice",
                           err_list_shown(yaml_span(key), shown));
             err_hint(e, "the first one is on line %d; keep one of them", k->line);
@@ -279,15 +200,23 @@ static void check_key(struct reader *rd, const struct yaml_node *map, struct yam
     }
 }
 
-static int read_children(struct reader *rd, struct yaml_node *parent, int depth);
+static int read_children(struct yaml_reader *rd, struct yaml_node *parent, int depth);
 
 /* The node that begins with *event, which is consumed, into *slot. */
-static int read_node(struct reader *rd, yaml_event_t *event, int depth, struct yaml_node **slot)
+static int read_node(struct yaml_reader *rd, yaml_event_t *event, int depth,
+                     struct yaml_node **slot)
 {
     yaml_mark_t mark = event->start_mark;
+    const char *anchor = rd->options.has_aliases ? anchor_of_event(event) : NULL;
     struct yaml_node *node = NULL;
-    int r = check_limits(rd, mark, depth);
+    size_t i_anchor = SIZE_MAX;
+    int r;
 
+    if (event->type == YAML_ALIAS_EVENT)
+        return read_alias(rd, event, depth, slot);
+    r = yaml_count_node(rd, (int)mark.line + 1, (int)mark.column + 1, depth);
+    if (r == 0 && anchor)
+        r = yaml_anchor_begin(rd, mark, anchor, &i_anchor);
     if (r == 0) {
         node = node_of_event(rd, event);
         r = node ? 0 : -ENOMEM;
@@ -300,10 +229,13 @@ static int read_node(struct reader *rd, yaml_event_t *event, int depth, struct y
     *slot = node;
     if (node->kind == YAML_NODE_LIST || node->kind == YAML_NODE_MAP)
         r = read_children(rd, node, depth);
+    if (r == 0 && i_anchor != SIZE_MAX)
+        yaml_anchor_set(rd, i_anchor, node);
     return r;
 }
 
-static int read_value(struct reader *rd, struct yaml_node *map, struct yaml_node *key, int depth)
+static int read_value(struct yaml_reader *rd, struct yaml_node *map, struct yaml_node *key,
+                      int depth)
 {
     yaml_event_t event;
     int r;
@@ -313,7 +245,17 @@ static int read_value(struct reader *rd, struct yaml_node *map, struct yaml_node
     return r < 0 ? r : read_node(rd, &event, depth + 1, &key->value);
 }
 
-static int read_children(struct reader *rd, struct yaml_node *parent, int depth)
+static int too_many_keys(struct yaml_reader *rd, yaml_event_t *event)
+{
+    struct err *e = yaml_error_at_mark(rd, event->start_mark);
+
+    yaml_event_delete(event);
+    (void)err_set(e, -E2BIG, "more than %zu keys in one mapping", rd->options.keys_max);
+    err_hint(e, "no configuration needs so many; is this the right file?");
+    return -EBADMSG;
+}
+
+static int read_children(struct yaml_reader *rd, struct yaml_node *parent, int depth)
 {
     struct yaml_node **slot = &parent->first;
 
@@ -327,30 +269,34 @@ static int read_children(struct reader *rd, struct yaml_node *parent, int depth)
         if (event.type == YAML_SEQUENCE_END_EVENT || event.type == YAML_MAPPING_END_EVENT) {
             yaml_event_delete(&event);
             parent->is_cut = false;
-            return 0;
+            return parent->kind == YAML_NODE_MAP && rd->options.has_aliases
+                       ? yaml_merge(rd, parent, depth)
+                       : 0;
         }
+        if (parent->kind == YAML_NODE_MAP && parent->n == rd->options.keys_max)
+            return too_many_keys(rd, &event);
         r = read_node(rd, &event, depth + 1, slot);
+        parent->n += *slot != NULL; /* also where its own end was not reached */
         if (r == 0 && parent->kind == YAML_NODE_MAP)
             r = read_value(rd, parent, *slot, depth);
         if (r < 0)
             return r;
-        parent->n++;
         slot = &(*slot)->next;
     }
 }
 
 /* --- documents --- */
 
-static int second_document(struct reader *rd, yaml_mark_t mark)
+static int second_document(struct yaml_reader *rd, yaml_mark_t mark)
 {
-    struct err *e = error_at_mark(rd, mark);
+    struct err *e = yaml_error_at_mark(rd, mark);
 
     (void)err_set(e, -EINVAL, "a second document begins here");
     err_hint(e, "one file holds one document; remove the line \"---\" or what follows it");
     return -EBADMSG;
 }
 
-static int read_stream(struct reader *rd, struct yaml_node **root)
+static int read_stream(struct yaml_reader *rd, struct yaml_node **root)
 {
     for (;;) {
         yaml_event_t event;
@@ -383,19 +329,25 @@ static int read_stream(struct reader *rd, struct yaml_node **root)
     }
 }
 
-int yaml_read(struct span text, const char *where, struct yaml_node **ret_root,
-              struct err_list *errs)
+static int too_large(const struct yaml_reader *rd)
 {
-    struct reader rd = {.text = text, .where = where, .errs = errs};
+    struct err *e = err_list_add(rd->errs, rd->where, 0, 0);
+
+    (void)err_set(e, -EFBIG, "larger than %zu KiB", rd->options.bytes_max / 1024);
+    err_hint(e, "no configuration needs so much; is this the right file?");
+    return -EBADMSG;
+}
+
+int yaml_read_with(struct span text, const char *where, const struct yaml_options *options,
+                   struct yaml_node **ret_root, struct err_list *errs)
+{
+    struct yaml_reader rd = {.text = text, .options = *options, .where = where, .errs = errs};
     struct yaml_node *root = NULL;
     int r;
 
-    if (text.n > YAML_BYTES_MAX) {
-        struct err *e = err_list_add(errs, where, 0, 0);
-        (void)err_set(e, -EFBIG, "larger than %d KiB", YAML_BYTES_MAX / 1024);
-        err_hint(e, "no configuration needs so much; is this the right file?");
+    if (text.n > options->bytes_max) {
         *ret_root = NULL;
-        return -EBADMSG;
+        return too_large(&rd);
     }
     if (!yaml_parser_initialize(&rd.parser))
         return -ENOMEM;
@@ -403,6 +355,7 @@ int yaml_read(struct span text, const char *where, struct yaml_node **ret_root,
                                  text.n);
     r = read_stream(&rd, &root);
     yaml_parser_delete(&rd.parser);
+    yaml_anchors_done(&rd);
     if (r == -ENOMEM) {
         yaml_free(root);
         return r;
@@ -411,4 +364,13 @@ int yaml_read(struct span text, const char *where, struct yaml_node **ret_root,
         root = yaml_free(root);
     *ret_root = root;
     return r == 0 && rd.has_mistakes ? -EINVAL : r;
+}
+
+int yaml_read(struct span text, const char *where, struct yaml_node **ret_root,
+              struct err_list *errs)
+{
+    static const struct yaml_options options = {YAML_BYTES_MAX, YAML_NODES_MAX, YAML_KEYS_MAX,
+                                                false};
+
+    return yaml_read_with(text, where, &options, ret_root, errs);
 }

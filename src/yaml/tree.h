@@ -4,9 +4,10 @@
  *
  * Role:      the part of YAML that a configuration needs: one document of mappings, lists and
  *            scalars. Anchors, aliases, merge keys and tags are refused, so that a small file
- *            cannot stand for a large one. Knows nothing of keys.
- * Limits:    YAML_BYTES_MAX of text, YAML_NODES_MAX values, YAML_DEPTH_MAX
- *            levels.
+ *            cannot stand for a large one; all but tags are followed where the caller asks for it,
+ *            and then every copy counts. Knows nothing of keys.
+ * Limits:    YAML_BYTES_MAX of text, YAML_NODES_MAX values, YAML_KEYS_MAX keys in a
+ *            mapping (or what the caller says), YAML_DEPTH_MAX levels.
  * Threading: plain values.
  */
 #ifndef YAML_TREE_H
@@ -23,6 +24,7 @@ enum {
     YAML_BYTES_MAX = 1 << 20,
     YAML_NODES_MAX = 10000,
     YAML_DEPTH_MAX = 10,
+    YAML_KEYS_MAX = 5000, /* each is compared with all others */
 };
 
 enum yaml_node_kind {
@@ -65,6 +67,28 @@ static inline bool yaml_is_null(const struct yaml_node *node)
  */
 int yaml_read(struct span text, const char *where, struct yaml_node **ret_root,
               struct err_list *errs) WARN_UNUSED;
+
+/* For files that may be larger, or that may have aliases. */
+struct yaml_options {
+    size_t bytes_max; /* of the text, and once more of what aliases copy */
+    size_t nodes_max; /* those that aliases copy included */
+    size_t keys_max;  /* of one mapping */
+    /*
+     * Anchors, aliases and merge keys ("<<") are followed. A copy has the places of what was
+     * copied, and a merged key stands behind the mapping's own; "<<" itself is YAML_NODE_BAD then.
+     */
+    bool has_aliases;
+};
+int yaml_read_with(struct span text, const char *where, const struct yaml_options *options,
+                   struct yaml_node **ret_root, struct err_list *errs) WARN_UNUSED;
+
+/*
+ * Where byte `at` of a scalar's value stands in the text that it was read from, whatever its style:
+ * folded lines, escapes, block scalars. Of white space and of the end it is the place behind what
+ * is before it. false: it cannot be told; then it is where the scalar begins.
+ */
+bool yaml_place(struct span text, const struct yaml_node *scalar, size_t at, int *ret_line,
+                int *ret_column);
 
 /* A scalar made of text, as from line 0. NULL: out of memory. */
 struct yaml_node *yaml_scalar(struct span text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands as their users meet them: help, mistakes, exit codes, and what they print.
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync, unlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Gateway, Sim } from './lib/daemon.mjs';
 import { freePort, getText, request } from './lib/http.mjs';
@@ -110,6 +110,33 @@ test('config check: every mistake at once, with its place and a hint', async (t)
   const broken = await run(['config', 'check', file]);
   assert.equal(broken.code, 1);
   assert.match(broken.stderr, /x\.yaml:\d+:\d+: /);
+});
+
+test('config check: files of rules and routes, too', async (t) => {
+  const dir = tempDir(t);
+  const path = (name) => join(dir, name);
+  const write = (name, value) => writeFileSync(path(name), JSON.stringify(value));
+  const rules = (expr) => ({ groups: [{ name: 'g', rules: [{ alert: 'A', expr }, { alert: 'B', expr }] }] });
+  write('c.yaml', { upstreams: ['http://h:1'], rules: { files: [path('r.yml')] }, alerting: { file: path('a.yml') } });
+  write('a.yml', { route: { receiver: 'x' }, receivers: [{ name: 'x', log_configs: [{}] }] });
+  write('r.yml', rules('up == 0'));
+  const check = () => run(['config', 'check', path('c.yaml')]);
+  assert.deepEqual([(await check()).code, (await check()).stderr], [0, '']);
+
+  write('r.yml', rules('up == (0'));
+  const bad = await check();
+  assert.deepEqual([bad.code, bad.stdout], [1, '']);
+  assert.equal(bad.stderr.match(/r\.yml:1:\d+: expr: unclosed left parenthesis/g).length, 2);
+  assert.match(bad.stderr, /r\.yml: 2 mistakes\n$/);
+
+  write('r.yml', rules('up == 0'));
+  write('a.yml', { route: { receiver: 'y' }, receivers: [{ name: 'x', log_configs: [{}] }] });
+  assert.match((await check()).stderr, /a\.yml:1:\d+: there is no receiver "y"/);
+
+  unlinkSync(path('a.yml'));
+  const gone = await check();
+  assert.equal(gone.code, 1);
+  assert.match(gone.stderr, /could not read .*a\.yml: no such file/);
 });
 
 test('config show: what it prints is a configuration that says the same', async (t) => {

@@ -48,7 +48,7 @@ async function load(gateway, isOver) {
 }
 
 const config = (dir, adminPort, upstreams, interval) => ({
-  data_dir: dir, models: ['m-small', 'm-large'], history: { interval }, upstreams,
+  data_dir: dir, models: ['m-small', 'm-large'], history: { interval }, rules: { builtin: false }, upstreams,
   admin: { listen: `127.0.0.1:${adminPort}` },
 });
 

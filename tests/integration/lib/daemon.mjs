@@ -52,13 +52,24 @@ export class Gateway {
     };
     g.writeConfig(config);
     const args = ['serve', '-c', g.configFile, ...flags];
-    g.process = start(t, [...prefix, ...args], options);
-    const [, listen, admin] = await g.process.printed(/ready listen=(\S+) admin=(\S+)\n/,
-      { from: log === '-' ? 'stderr' : 'stdout' });
-    g.port = portOf(listen);
-    g.adminPort = portOf(admin);
-    g.url = `http://${listen}`;
+    g.begin = async () => {
+      g.process = start(t, [...prefix, ...args], options);
+      const [, listen, admin] = await g.process.printed(/ready listen=(\S+) admin=(\S+)\n/,
+        { from: log === '-' ? 'stderr' : 'stdout' });
+      g.port = portOf(listen);
+      g.adminPort = portOf(admin);
+      g.url = `http://${listen}`;
+    };
+    await g.begin();
     return g;
+  }
+
+  /** Ends it by that signal and begins anew, on other ports. */
+  async restart(signal = 'SIGTERM') {
+    if (signal === 'SIGKILL') await this.process.kill();
+    else this.process.signal(signal);
+    await this.process.exited;
+    await this.begin();
   }
 
   /** JSON is YAML. */

@@ -11,17 +11,30 @@ const has = (command) => spawnSync(command, ['--version']).status === 0;
 /** What the option skip of a test wants: false, or why it is skipped. */
 export const missing = (command) => (has(command) ? false : `${command} is not installed`);
 
-/** targets: ports to scrape under the job "gateway", every interval. flags: more command line. */
-export async function startPrometheus(t, { targets = [], interval = '200ms', flags = [] } = {}) {
+/**
+ * targets: ports to scrape under the job "gateway", every interval. flags: more command line. rules: the
+ * contents of a rule file. externalLabels: what is known everywhere.
+ */
+export async function startPrometheus(t, {
+  targets = [], interval = '200ms', flags = [], rules, externalLabels = {},
+} = {}) {
   const dir = tempDir(t);
   const port = await freePort();
   const config = {
-    global: { scrape_interval: interval, scrape_timeout: interval },
+    global: {
+      scrape_interval: interval, scrape_timeout: interval,
+      evaluation_interval: rules && interval,
+      external_labels: externalLabels,
+    },
     scrape_configs: [{
       job_name: 'gateway',
       static_configs: [{ targets: targets.map((target) => `127.0.0.1:${target}`) }],
     }],
   };
+  if (rules) {
+    config.rule_files = [join(dir, 'rules.yml')];
+    writeFileSync(join(dir, 'rules.yml'), JSON.stringify(rules));
+  }
   writeFileSync(join(dir, 'prometheus.yml'), JSON.stringify(config));
   const server = start(t, [
     `--config.file=${join(dir, 'prometheus.yml')}`, `--storage.tsdb.path=${join(dir, 'data')}`,

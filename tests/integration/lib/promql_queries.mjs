@@ -8,7 +8,7 @@
 // window that is pinned. rate and increase are in no subquery, so that they can be asked for again.
 
 /** Numbers in [0, 1) that a seed fixes (mulberry32). */
-function rng(seed) {
+export function rng(seed) {
   let a = seed >>> 0;
   return () => {
     a = (a + 0x6d2b79f5) >>> 0;

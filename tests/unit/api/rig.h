@@ -55,19 +55,25 @@ static inline void admin_turn(struct admin *a, int n)
 }
 
 /* A connection on which a request that asks to close was sent. fields: with their line ends. */
-static inline int admin_send(struct admin *a, const char *method, const char *target,
-                             const char *fields, const char *body)
+static inline int admin_send_to(struct admin *a, const char *host, const char *method,
+                                const char *target, const char *fields, const char *body)
 {
     char request[4096];
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_true(fd >= 0);
     assert_int_equal(connect(fd, (struct sockaddr *)(void *)&a->at.ss, a->at.len), 0);
     int len = snprintf(request, sizeof(request),
-                       "%s %s HTTP/1.1\r\nHost: a\r\nConnection: close\r\n%s\r\n%s", method, target,
-                       fields, body);
+                       "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n%s\r\n%s", method,
+                       target, host, fields, body);
     assert_true(len < (int)sizeof(request));
     assert_int_equal(send(fd, request, (size_t)len, 0), len);
     return fd;
+}
+
+static inline int admin_send(struct admin *a, const char *method, const char *target,
+                             const char *fields, const char *body)
+{
+    return admin_send_to(a, "a", method, target, fields, body);
 }
 
 /* The whole answer, with a NUL behind it, until the next one. */

@@ -252,9 +252,10 @@ static void ask_slowly(struct prom_call *c)
     atomic_store(&early.is_over, true);
 }
 
-static void on_answer(void *owner, int status, struct buf *body)
+static void on_answer(void *owner, int status, const char *type, struct buf *body)
 {
     (void)owner;
+    (void)type;
     (void)body;
     early.status = status;
 }

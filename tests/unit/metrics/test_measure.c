@@ -126,6 +126,8 @@ static void test_every_family_moves(void **state)
     metrics_set_breaker(f.set, true, 4);
     metrics_set_admission(f.set, &(struct metrics_admission){3, 40, {1, 2}, {{5, 6}, {7, 8}}});
     metrics_record_done(f.set, &r);
+    metrics_record_slo(f.set, metrics_slo_id(f.m, "chat"), 1u << SLO_TTFT,
+                       (enum slo_verdict[SLO_OBJECTIVE_COUNT_]){[SLO_TTFT] = SLO_GOOD});
     /* Streams that miss something: no usage, no TPOT, no first token. */
     r.usage_source = USAGE_SOURCE_ESTIMATED;
     r.timing.tpot_status = TPOT_NO_USAGE;

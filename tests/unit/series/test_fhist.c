@@ -610,6 +610,33 @@ static void test_allocation_failures(void **state)
     assert_in_range(memfail_each(use_without_memory, NULL), 4, 40);
 }
 
+static void check_described(const char *literal, const char *want)
+{
+    struct span s = span_cstr(literal);
+    struct fhist *h;
+    struct arena a;
+    struct buf out;
+    arena_init(&a, NULL);
+    buf_init(&out, 1000);
+    assert_int_equal(fhist_parse(&s, &a, &h, NULL), 0);
+    assert_int_equal(fhist_describe(h, &out), 0);
+    assert_span_equal(literal, buf_span(&out), span_cstr(want));
+    buf_done(&out);
+    arena_done(&a);
+}
+
+static void test_describe(void **state)
+{
+    (void)state;
+    check_described("{{schema:0 sum:10 count:3 buckets:[0 3]}}", "{count:3, sum:10, (1,2]:3}");
+    check_described("{{schema:0 sum:-1234567 count:123456789.5 z_bucket:1 z_bucket_w:1e-128}}",
+                    "{count:1.234567895e+08, sum:-1.234567e+06, [-1e-128,1e-128]:1}");
+    check_described("{{schema:0 sum:-0.00001 count:123456 n_buckets:[123456]}}",
+                    "{count:123456, sum:-1e-05, [-1,-0.5):123456}");
+    check_described("{{schema:0 sum:nan count:0}}", "{count:0, sum:NaN}");
+    check_described("{{schema:0 sum:-inf count:0}}", "{count:0, sum:-Inf}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -632,6 +659,7 @@ int main(void)
         cmocka_unit_test(test_variance),
         cmocka_unit_test(test_trim),
         cmocka_unit_test(test_allocation_failures),
+        cmocka_unit_test(test_describe),
     };
     return cmocka_run_group_tests_name("series/fhist", tests, setup, teardown);
 }

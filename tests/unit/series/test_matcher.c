@@ -312,15 +312,126 @@ static void test_allocation_failures(void **state)
     assert_in_range(memfail_each(use_without_memory, NULL), 10, 60);
 }
 
+static void check_replaced(const char *pattern, struct span s, const char *replacement,
+                           const char *want)
+{
+    struct pattern *p = NULL;
+    struct buf out;
+    buf_init(&out, 1000);
+    assert_int_equal(pattern_new_search(span_cstr(pattern), &p, NULL), 0);
+    assert_true(pattern_replace_all(p, s, span_cstr(replacement), &out) >= 0);
+    assert_span_equal(pattern, buf_span(&out), span_cstr(want));
+    buf_done(&out);
+    pattern_free(p);
+}
+
+/* What is looked for anywhere in a text, and replaced, as Go does it. */
+static void test_search(void **state)
+{
+    static const struct {
+        const char *pattern, *text, *replacement, *want;
+    } rows[] = {
+        {"b", "abcb", "<$0>", "a<b>c<b>"},
+        {"a*", "baac", "x", "xbxcx"},
+        {"a*", "", "x", "x"},
+        {"z", "abc", "x", "abc"},
+        {"(a)(b)?", "abac", "[$2$1]", "[ba][a]c"},
+        {"^", "a\nb", ">", ">a\nb"},
+        {"(?m)^", "a\nb", ">", ">a\n>b"},
+        {"$", "a\n", "<", "a\n<"},
+        {".", "a\n\xc3\xa4", "-", "-\n-"},
+        {"x*", "\xc3\xa4", "-", "-\xc3\xa4-"},
+        {"\\b", "ab cd", "|", "|ab| |cd|"},
+        {"(?i)A", "aA", "", ""},
+        {".", "\xff", "-", "\xff"}, /* no UTF-8: no match */
+    };
+    struct pattern *p = NULL;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        check_replaced(rows[i].pattern, span_cstr(rows[i].text), rows[i].replacement, rows[i].want);
+    assert_int_equal(pattern_new_search(SPAN("b+"), &p, NULL), 0);
+    assert_int_equal(pattern_matches(p, SPAN("abc")), 1);
+    assert_int_equal(pattern_matches(p, SPAN("ac")), 0);
+    pattern_free(p);
+}
+
+static void test_search_limits(void **state)
+{
+    static char text[PATTERN_FOUND_MAX + 1];
+    struct pattern *p = NULL;
+    struct buf out;
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    buf_init(&out, 4 * sizeof(text));
+    assert_int_equal(buf_append(&out, SPAN("kept")), 0);
+    assert_int_equal(pattern_new_search(SPAN("a"), &p, NULL), 0);
+    assert_int_equal(pattern_replace_all(p, span_of(text, sizeof(text)), SPAN("b"), &out), -E2BIG);
+    assert_span_equal("out", buf_span(&out), SPAN("kept"));
+    assert_int_equal(pattern_replace_all(p, span_of(text, sizeof(text) - 1), SPAN("b"), &out),
+                     PATTERN_FOUND_MAX);
+    pattern_free(p);
+    buf_clear(&out);
+    assert_int_equal(pattern_new_search(SPAN("(a|aa)+$"), &p, NULL), 0);
+    text[sizeof(text) - 1] = 'b';
+    assert_int_equal(pattern_n_slow(p), 0);
+    assert_int_equal(pattern_matches(p, span_of(text + sizeof(text) - 200, 200)), 0);
+    assert_int_equal(pattern_n_slow(p), 1);
+    assert_int_equal(pattern_replace_all(p, span_of(text, sizeof(text)), SPAN("b"), &out), -E2BIG);
+    pattern_free(p);
+    buf_done(&out);
+    buf_init(&out, 3);
+    assert_int_equal(pattern_new_search(SPAN("a"), &p, NULL), 0);
+    assert_int_equal(pattern_replace_all(p, SPAN("aa"), SPAN("bb"), &out), -EMSGSIZE);
+    assert_int_equal(buf_len(&out), 0);
+    pattern_free(p);
+    buf_done(&out);
+}
+
+static int attempt_search(void *ctx)
+{
+    struct pattern *p = NULL;
+    struct buf out;
+    (void)ctx;
+    int r = pattern_new_search(SPAN("(a)|b"), &p, NULL);
+    if (r != 0) {
+        assert_null(p);
+        return r;
+    }
+    buf_init(&out, 1000);
+    r = pattern_replace_all(p, SPAN("xaby"), SPAN("<$1>"), &out);
+    if (r == 2)
+        assert_span_equal("out", buf_span(&out), SPAN("x<a><>y"));
+    else
+        assert_int_equal(buf_len(&out), 0);
+    buf_done(&out);
+    pattern_free(p);
+    return r == 2 ? 0 : r;
+}
+
+static void test_search_without_memory(void **state)
+{
+    (void)state;
+    assert_true(memfail_each(attempt_search, NULL) > 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_equality),      cmocka_unit_test(test_patterns),
-        cmocka_unit_test(test_many_words),    cmocka_unit_test(test_no_utf8),
-        cmocka_unit_test(test_refused),       cmocka_unit_test(test_allowed),
-        cmocka_unit_test(test_evil_patterns), cmocka_unit_test(test_too_much_work),
-        cmocka_unit_test(test_all_matchers),  cmocka_unit_test(test_print),
-        cmocka_unit_test(test_expand),        cmocka_unit_test(test_allocation_failures),
+        cmocka_unit_test(test_equality),
+        cmocka_unit_test(test_patterns),
+        cmocka_unit_test(test_many_words),
+        cmocka_unit_test(test_no_utf8),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_allowed),
+        cmocka_unit_test(test_evil_patterns),
+        cmocka_unit_test(test_too_much_work),
+        cmocka_unit_test(test_all_matchers),
+        cmocka_unit_test(test_print),
+        cmocka_unit_test(test_expand),
+        cmocka_unit_test(test_allocation_failures),
+        cmocka_unit_test(test_search),
+        cmocka_unit_test(test_search_limits),
+        cmocka_unit_test(test_search_without_memory),
     };
     return cmocka_run_group_tests_name("series/matcher", tests, NULL, NULL);
 }

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alert/dispatch_clock.c - steps of the clock. When it goes back, all moments that were reckoned
+ * from it go back with it. When it is far behind what was due, it was stepped or the machine slept:
+ * then the alerts that nobody could tell again meanwhile hold longer by that.
+ */
+#include "alert/dispatch_impl.h"
+
+enum {
+    BACK_MS = 1000,      /* times told by different threads are that much out of order at most */
+    LATE_MS = 30 * 1000, /* more is no delay of a busy thread */
+};
+
+static int shift_item(void *ctx, struct alert_map_node *node)
+{
+    struct dispatch_item *item = ALERT_MAP_ENTRY(node, struct dispatch_item, node);
+    const int64_t *by_ms = ctx;
+    if (!item->is_resolved) {
+        item->ends_ms += *by_ms;
+        if (item->place)
+            item->place->source.until_ms += *by_ms;
+    }
+    item->quiet_ms += *by_ms;
+    return 0;
+}
+
+static int shift_entry(void *ctx, struct alert_map_node *node)
+{
+    struct dispatch_entry *e = ALERT_MAP_ENTRY(node, struct dispatch_entry, node);
+    if (!e->is_gone)
+        e->log.told_ms += *(const int64_t *)ctx;
+    return 0;
+}
+
+/* All by the same: the heap stays in order. */
+static void step_back(struct dispatch *d, int64_t by_ms)
+{
+    for (size_t i = 0; i < d->board->n_heap; i++) {
+        struct dispatch_set *set = d->board->heap[i];
+        set->next_ms += by_ms;
+        set->due_ms += by_ms;
+        for (size_t k = 0; k < set->n_channels; k++)
+            set->channels[k].due_ms += by_ms;
+    }
+    (void)alert_map_each(&d->items, shift_item, &by_ms); /* never end early */
+    (void)alert_map_each(&d->entries, shift_entry, &by_ms);
+}
+
+void dispatch_clock(struct dispatch *d, int64_t now_ms)
+{
+    int64_t due_ms = dispatch_next_ms(d);
+    int64_t expected_ms = d->seen_ms;
+    if (due_ms != INT64_MAX && due_ms > expected_ms)
+        expected_ms = due_ms;
+    int64_t late_ms = now_ms - expected_ms, back_ms = now_ms - d->seen_ms;
+    if (d->seen_ms != 0 && back_ms < 0 && back_ms >= -BACK_MS)
+        return;
+    if (d->seen_ms != 0 && back_ms < 0)
+        step_back(d, back_ms);
+    else if (d->seen_ms != 0 && due_ms != INT64_MAX && late_ms > LATE_MS)
+        (void)alert_map_each(&d->items, shift_item, &late_ms);
+    d->seen_ms = now_ms;
+}

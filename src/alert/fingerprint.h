@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * alert/fingerprint.h - the number by which Alertmanager knows a set of labels.
+ *
+ * Source:    FNV-1a, 64 bits, over names and values in the order of names, 0xff behind each.
+ * Threading: pure.
+ */
+#ifndef ALERT_FINGERPRINT_H
+#define ALERT_FINGERPRINT_H
+
+#include "series/labels.h"
+
+uint64_t alert_fingerprint(struct labels l);
+/* Of the labels in names only (sorted, unique), one that is missing as an empty one. */
+uint64_t alert_fingerprint_of(struct labels l, const struct span *names, size_t n);
+
+#endif

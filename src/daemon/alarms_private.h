@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/alarms_private.h - private to daemon/alarms*: rules, alerts and incidents in one place.
+ *
+ * Threading: by member; what is under the lock is also only changed by the evaluator's thread, once
+ *            it runs, and by alarms_configure.
+ */
+#ifndef DAEMON_ALARMS_PRIVATE_H
+#define DAEMON_ALARMS_PRIVATE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "daemon/alarms.h"
+#include "daemon/usual.h"
+
+/* What cannot be opened, and when that was said. */
+struct alarms_unopened {
+    const char *what;
+    mono_t said;
+    bool is_said;
+};
+
+struct alarms {
+    pthread_t thread;
+    bool has_thread;
+    struct store *store;
+    char *dir;
+    _Atomic bool must_stop;
+
+    pthread_mutex_t lock; /* of the following; alerts and incidents are set once, by the thread */
+    pthread_cond_t bell;
+    struct config *config;
+    struct alarms_files files; /* in force, or new */
+    bool is_new;
+    struct alerts *alerts;       /* NULL: the data directory is not ours yet */
+    struct incidents *incidents; /* likewise */
+
+    struct rules *rules; /* the thread's but for rules_write */
+    struct usual usual;  /* the thread's, as is what follows */
+    struct alarms_unopened no_alerts, no_incidents;
+    bool must_load; /* what was new could not be taken */
+};
+
+/* alarms_turn.c: the rules, which ask what is said there; the evaluator's thread. */
+int alarms_rules_new(struct alarms *a, const struct rules_config *config) WARN_UNUSED;
+void *alarms_run(void *alarms);
+
+/* Once there, they stay until the end. */
+struct incidents *alarms_incidents(struct alarms *a);
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * daemon/alarms_status.c - rules and alerts in numbers, for the status.
+ */
+#include "daemon/alarms.h"
+
+static void number_write(struct jsonw *w, const char *key, uint64_t n)
+{
+    jsonw_key(w, key);
+    jsonw_u64(w, n);
+}
+
+static void rules_status_write(void *ctx, struct rules *r)
+{
+    struct jsonw *w = ctx;
+    struct rules_stats now;
+    rules_stats(r, &now);
+    jsonw_key(w, "rules");
+    jsonw_begin_object(w);
+    number_write(w, "groups", now.n_groups);
+    number_write(w, "rules", now.n_rules);
+    number_write(w, "alerts_pending", now.n_pending);
+    number_write(w, "alerts_firing", now.n_firing);
+    number_write(w, "evaluations_failed", now.n_failures);
+    number_write(w, "evaluations_missed", now.n_missed);
+    jsonw_end_object(w);
+}
+
+static void alerts_status_write(void *ctx, struct alerts *a)
+{
+    struct jsonw *w = ctx;
+    struct alerts_stats now;
+    alerts_stats(a, &now);
+    jsonw_key(w, "alerts");
+    jsonw_begin_object(w);
+    number_write(w, "active", now.n_active);
+    number_write(w, "silences", now.n_silences);
+    number_write(w, "deliveries_waiting", now.n_waiting);
+    number_write(w, "deliveries_failed", now.n_failed_attempts);
+    jsonw_end_object(w);
+}
+
+void alarms_write(struct alarms *a, struct jsonw *w)
+{
+    if (!a)
+        return;
+    (void)alarms_use_rules(a, rules_status_write, w);
+    (void)alarms_use_alerts(a, alerts_status_write, w);
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * incident/incident_write.c - incidents as JSON. Times are RFC 3339, null where something has not
+ * happened yet.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/limits.h"
+#include "incident/incidents_private.h"
+#include "incident/readable.h"
+
+static void write_text(struct jsonw *w, const char *key, struct span s)
+{
+    jsonw_key(w, key);
+    jsonw_str(w, s);
+}
+
+static void write_count(struct jsonw *w, const char *key, int64_t n)
+{
+    jsonw_key(w, key);
+    jsonw_i64(w, n);
+}
+
+static void write_flag(struct jsonw *w, const char *key, bool is)
+{
+    jsonw_key(w, key);
+    jsonw_bool(w, is);
+}
+
+static void write_time(struct jsonw *w, const char *key, int64_t ms)
+{
+    char text[READABLE_TIME_BYTES];
+    jsonw_key(w, key);
+    if (ms == 0)
+        jsonw_null(w);
+    else
+        jsonw_cstr(w, readable_time(ms, text));
+}
+
+static void write_labels(struct jsonw *w, const char *key, struct labels l)
+{
+    jsonw_key(w, key);
+    jsonw_begin_object(w);
+    for (size_t i = 0; i < l.n; i++) {
+        jsonw_key_str(w, l.at[i].name);
+        jsonw_str(w, l.at[i].value);
+    }
+    jsonw_end_object(w);
+}
+
+/* "open": something fires; "ending": nothing does, and it may come back; "closed". */
+static const char *state_name(enum incident_state state, int64_t to_ms)
+{
+    if (state != INCIDENT_OPEN)
+        return "closed";
+    return to_ms == 0 ? "open" : "ending";
+}
+
+static void write_acknowledged(struct jsonw *w, struct span by, int64_t ms)
+{
+    jsonw_key(w, "acknowledged_by");
+    if (by.n > 0)
+        jsonw_str(w, by);
+    else
+        jsonw_null(w);
+    write_time(w, "acknowledged_at", ms);
+}
+
+static void write_head(struct jsonw *w, struct span id, const char *state, struct span tier,
+                       int64_t from_ms, int64_t to_ms)
+{
+    write_text(w, "id", id);
+    write_text(w, "state", span_cstr(state));
+    write_text(w, "tier", tier);
+    write_time(w, "started_at", from_ms);
+    write_time(w, "ended_at", to_ms);
+}
+
+void incident_write_summary(const struct incident_summary *s, struct jsonw *w)
+{
+    jsonw_begin_object(w);
+    write_head(w, s->id, state_name(s->state, s->to_ms), s->tier, s->from_ms, s->to_ms);
+    jsonw_key(w, "alerts");
+    jsonw_raw(w, s->names);
+    write_count(w, "times_fired", s->n_alerts);
+    write_count(w, "firing", s->n_firing);
+    write_count(w, "notes", s->n_notes);
+    write_acknowledged(w, s->acknowledged_by, s->acknowledged_ms);
+    write_flag(w, "is_noise", s->is_noise);
+    jsonw_end_object(w);
+}
+
+/* --- alerts --- */
+
+/* null: no number that JSON has. */
+static void write_number(struct jsonw *w, const char *key, double v)
+{
+    jsonw_key(w, key);
+    jsonw_double(w, v);
+}
+
+/* "id, id, ..." as a list. */
+static void write_requests(struct jsonw *w, const struct incident_episode *e)
+{
+    struct span rest = labels_get(e->evidence, SPAN("exemplar_requests"));
+    if (rest.n == 0)
+        rest = labels_get(e->annotations, SPAN("exemplar_requests"));
+    jsonw_key(w, "requests");
+    jsonw_begin_array(w);
+    while (rest.n > 0) {
+        struct span id = span_trim(span_split(&rest, ','));
+        if (id.n > 0)
+            jsonw_str(w, id);
+    }
+    jsonw_end_array(w);
+}
+
+static void write_episode(const struct incident_view *v, const struct incident_episode *e,
+                          struct jsonw *w)
+{
+    struct span name = labels_get(e->labels, SPAN("alertname"));
+    jsonw_begin_object(w);
+    write_text(w, "name", name);
+    write_text(w, "tier", labels_get(e->labels, SPAN("tier")));
+    write_flag(w, "is_firing", e->to_ms == 0);
+    write_flag(w, "is_noise", incident_view_is_noise(v, name));
+    write_time(w, "started_at", e->from_ms);
+    write_time(w, "ended_at", e->to_ms);
+    write_number(w, "value", e->value);
+    write_number(w, "last_value", e->last_value);
+    write_labels(w, "labels", e->labels);
+    write_labels(w, "annotations", e->annotations);
+    write_labels(w, "evidence", e->evidence);
+    write_requests(w, e);
+    write_text(w, "expr", e->expr);
+    write_text(w, "generator_url", e->url);
+    jsonw_end_object(w);
+}
+
+/* --- curves --- */
+
+/* Seven digits, as many as a float has. */
+static void write_point(struct jsonw *w, float v)
+{
+    char text[32];
+    if (!isfinite(v)) {
+        jsonw_null(w);
+        return;
+    }
+    int n = snprintf(text, sizeof(text), "%.7g", (double)v);
+    jsonw_raw(w, span_of(text, (size_t)n));
+}
+
+static void write_series(const struct curve *c, const struct curve_series *s, struct jsonw *w)
+{
+    jsonw_begin_object(w);
+    write_labels(w, "labels", s->labels);
+    jsonw_key(w, "values");
+    jsonw_begin_array(w);
+    for (size_t k = 0; k < c->n_points; k++)
+        write_point(w, s->at[k]);
+    jsonw_end_array(w);
+    jsonw_end_object(w);
+}
+
+static int write_points(const struct incident_curve *k, struct jsonw *w)
+{
+    struct arena a;
+    struct curve c;
+    arena_init(&a, NULL);
+    int r = curve_unpack(buf_span(&k->packed), &a, &c);
+    if (r == 0) {
+        write_time(w, "from", c.start_ms);
+        write_count(w, "step_seconds", c.step_ms / 1000);
+        write_count(w, "series_left_out", (int64_t)c.n_left_out);
+        jsonw_key(w, "series");
+        jsonw_begin_array(w);
+        for (size_t i = 0; i < c.n_series; i++)
+            write_series(&c, &c.series[i], w);
+        jsonw_end_array(w);
+    }
+    arena_done(&a);
+    return r;
+}
+
+/* What cannot be read any more is told as such; the rest of the incident is still there. */
+static int write_curve(const struct incident_view *v, size_t i, struct jsonw *w)
+{
+    const struct curves_kind *kind = &curves_kinds[i];
+    const struct incident_curve *k = &v->incident->curves[i];
+    struct buf expr;
+    buf_init(&expr, 64 * KIB);
+    int r = curves_expr(kind, v->range_ms, &expr);
+    jsonw_begin_object(w);
+    write_text(w, "name", span_cstr(kind->name));
+    write_text(w, "title", span_cstr(kind->title));
+    write_text(w, "unit", span_cstr(kind->unit));
+    write_text(w, "expr", buf_span(&expr));
+    write_flag(w, "is_complete", k->is_complete);
+    if (r == 0 && buf_len(&k->packed) > 0)
+        r = write_points(k, w);
+    if (r == -EBADMSG)
+        write_flag(w, "is_damaged", true);
+    jsonw_end_object(w);
+    buf_done(&expr);
+    return r == -EBADMSG ? 0 : r;
+}
+
+/* --- people --- */
+
+static const char *const acts[] = {
+    [INCIDENT_ACK] = "acknowledged", [INCIDENT_NOISE] = "noise", [INCIDENT_NO_NOISE] = "no noise"};
+
+static void write_act(const struct incident_act *a, struct jsonw *w)
+{
+    jsonw_begin_object(w);
+    write_time(w, "at", a->t_ms);
+    write_text(w, "author", a->author);
+    if (a->kind == INCIDENT_NOTE) {
+        write_text(w, "text", a->text);
+    } else {
+        write_text(w, "act", span_cstr((size_t)a->kind < ARRAY_LEN(acts) ? acts[a->kind] : ""));
+        write_text(w, "alert", a->text);
+    }
+    jsonw_end_object(w);
+}
+
+static void write_acts(const struct incident_view *v, const char *key, bool are_notes,
+                       struct jsonw *w)
+{
+    jsonw_key(w, key);
+    jsonw_begin_array(w);
+    for (size_t k = 0; k < v->n_acts; k++) {
+        if ((v->acts[k].kind == INCIDENT_NOTE) == are_notes)
+            write_act(&v->acts[k], w);
+    }
+    jsonw_end_array(w);
+}
+
+int incident_write_view(const struct incident_view *v, struct jsonw *w)
+{
+    const struct incident *c = v->incident;
+    const struct incident_act *ack = incident_view_acknowledged(v);
+    int r = 0;
+    jsonw_begin_object(w);
+    write_head(w, span_cstr(c->id), state_name(c->state, c->to_ms), incident_tier(c), c->from_ms,
+               c->to_ms);
+    write_acknowledged(w, ack ? ack->author : SPAN(""), ack ? ack->t_ms : 0);
+    jsonw_key(w, "alerts");
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < c->n_episodes; i++)
+        write_episode(v, &c->episodes[i], w);
+    jsonw_end_array(w);
+    write_flag(w, "has_more_alerts", c->is_cut);
+    write_acts(v, "notes", true, w);
+    write_acts(v, "marks", false, w);
+    jsonw_key(w, "curves");
+    jsonw_begin_array(w);
+    for (size_t i = 0; i < curves_n && r == 0; i++)
+        r = write_curve(v, i, w);
+    jsonw_end_array(w);
+    jsonw_end_object(w);
+    return r < 0 ? r : jsonw_error(w);
+}

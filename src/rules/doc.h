@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rules/doc.h - private to rules: a YAML document, mapping by mapping, with all of its mistakes.
+ *
+ * Role:      what rule files and their unit tests are read with: known keys out of a mapping,
+ *            texts, numbers, durations, and the place of whatever is wrong.
+ * Errors:    mistakes go to the list and set has_mistakes; the functions return 0 all the same,
+ *            with *ret as it was, or -ENOMEM. doc_read: as yaml_read.
+ * Ownership: texts live in the arena; nodes until doc_done.
+ */
+#ifndef RULES_DOC_H
+#define RULES_DOC_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+#include "yaml/tree.h"
+
+struct doc {
+    struct span text;
+    const char *where; /* outlives the list of mistakes */
+    struct err_list *errs;
+    struct arena *arena;
+    bool has_mistakes;
+    struct yaml_node *root; /* NULL: nothing was there */
+};
+
+/* d->text, where, errs and arena are set. */
+int doc_read(struct doc *d, size_t bytes_max) WARN_UNUSED;
+void doc_done(struct doc *d);
+
+/* Room for a mistake at a node, or at a byte of a scalar's value. */
+struct err *doc_error(struct doc *d, const struct yaml_node *at);
+/* *ret_is_exact: false where only the place of the scalar is known. */
+struct err *doc_error_in(struct doc *d, const struct yaml_node *scalar, size_t at,
+                         bool *ret_is_exact);
+
+/* A key that was found; both NULL when it is not there. An empty value (null) is value NULL. */
+struct doc_key {
+    const struct yaml_node *key, *value;
+};
+
+/*
+ * Finds the keys called names[0 .. n) of a mapping; unknown ones are mistakes. of: "a rule". false:
+ * node is no mapping (listed), or its end was not reached, so that keys may be missing; then ret is
+ * what there is.
+ */
+bool doc_keys(struct doc *d, const struct yaml_node *node, const char *of, const char *const *names,
+              size_t n, struct doc_key *ret);
+
+/* Whether the value is of that kind; else a mistake ("rules" has to be a list, ...). NULL: false.
+ */
+bool doc_is(struct doc *d, const struct doc_key *k, enum yaml_node_kind kind);
+
+/* A scalar's text; without the key *ret stays. */
+int doc_text(struct doc *d, const struct doc_key *k, struct span *ret) WARN_UNUSED;
+/* "5m", as Prometheus has durations: a unit is needed, but for 0. */
+void doc_duration(struct doc *d, const struct doc_key *k, int64_t *ret_ms);
+void doc_whole(struct doc *d, const struct doc_key *k, int64_t *ret);
+void doc_bool(struct doc *d, const struct doc_key *k, bool *ret);
+
+/* A mapping of texts, in the order of the file. */
+struct doc_pair {
+    const struct yaml_node *name, *value; /* scalars both; value NULL: empty */
+};
+int doc_pairs(struct doc *d, const struct doc_key *k, struct doc_pair **ret,
+              size_t *ret_n) WARN_UNUSED;
+static inline struct span doc_value(const struct yaml_node *value)
+{
+    return value ? yaml_span(value) : SPAN("");
+}
+
+#endif

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * template/builtin_number.c - numbers for people: humanize and its kin; moments and durations.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "template/builtin.h"
+#include "template/datetime.h"
+#include "template/verb.h"
+
+/* The first number that int64_t has no room for. */
+#define INT64_END 9223372036854775808.0
+
+static const struct verb four_digits = {.rune = 'g', .width = -1, .precision = 4};
+
+/* v with four digits, then its unit. */
+static int put(struct builtin_call *c, double v, const char *unit, struct tvalue *ret)
+{
+    struct tvalue number = tvalue_float(v);
+    int r = verb_value(&four_digits, &number, &c->scratch);
+    if (r == 0 && unit[0] != '\0')
+        r = buf_append(&c->scratch, span_cstr(unit));
+    return builtin_text(c, r, ret);
+}
+
+/* Divides v while it is base or more. */
+static const char *scale_up(double *v, double base, const char *const *prefixes)
+{
+    const char *prefix = "";
+    for (size_t i = 0; prefixes[i] && fabs(*v) >= base; i++) {
+        prefix = prefixes[i];
+        *v /= base;
+    }
+    return prefix;
+}
+
+static const char *scale_down(double *v)
+{
+    static const char *const prefixes[] = {"m", "u", "n", "p", "f", "a", "z", "y"};
+    const char *prefix = "";
+    for (size_t i = 0; i < ARRAY_LEN(prefixes) && fabs(*v) < 1; i++) {
+        prefix = prefixes[i];
+        *v *= 1000;
+    }
+    return prefix;
+}
+
+static int call_humanize(struct builtin_call *c, const struct tvalue *args, size_t n,
+                         struct tvalue *ret)
+{
+    static const char *const prefixes[] = {"k", "M", "G", "T", "P", "E", "Z", "Y", NULL};
+    double v;
+    int r = builtin_number(c, &args[0], &v);
+    (void)n;
+    if (r != 0)
+        return r;
+    if (v == 0 || !isfinite(v))
+        return put(c, v, "", ret);
+    const char *prefix = fabs(v) >= 1 ? scale_up(&v, 1000, prefixes) : scale_down(&v);
+    return put(c, v, prefix, ret);
+}
+
+static int call_humanize1024(struct builtin_call *c, const struct tvalue *args, size_t n,
+                             struct tvalue *ret)
+{
+    static const char *const prefixes[] = {"ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi", NULL};
+    double v;
+    int r = builtin_number(c, &args[0], &v);
+    (void)n;
+    if (r != 0)
+        return r;
+    if (fabs(v) <= 1 || !isfinite(v))
+        return put(c, v, "", ret);
+    const char *prefix = scale_up(&v, 1024, prefixes);
+    return put(c, v, prefix, ret);
+}
+
+/* From a minute on in whole seconds. */
+static int put_long_duration(struct builtin_call *c, bool is_negative, int64_t s,
+                             struct tvalue *ret)
+{
+    const char *sign = is_negative ? "-" : "";
+    long long days = s / 86400, hours = s / 3600 % 24, minutes = s / 60 % 60, seconds = s % 60;
+    int r;
+    if (days != 0)
+        r = buf_printf(&c->scratch, "%s%lldd %lldh %lldm %llds", sign, days, hours, minutes,
+                       seconds);
+    else if (hours != 0)
+        r = buf_printf(&c->scratch, "%s%lldh %lldm %llds", sign, hours, minutes, seconds);
+    else
+        r = buf_printf(&c->scratch, "%s%lldm %llds", sign, minutes, seconds);
+    return builtin_text(c, r, ret);
+}
+
+static int call_duration(struct builtin_call *c, const struct tvalue *args, size_t n,
+                         struct tvalue *ret)
+{
+    double v;
+    int r = builtin_number(c, &args[0], &v);
+    (void)n;
+    if (r != 0)
+        return r;
+    if (!isfinite(v))
+        return put(c, v, "", ret);
+    if (fabs(v) >= 60) {
+        /* What is too long for int64_t ends as it does in Go on 64 bits. */
+        int64_t s = fabs(v) < INT64_END ? (int64_t)fabs(v) : INT64_MIN;
+        return put_long_duration(c, v < 0, s, ret);
+    }
+    const char *prefix = v != 0 && fabs(v) < 1 ? scale_down(&v) : "";
+    char unit[4] = {prefix[0] != '\0' ? prefix[0] : 's', prefix[0] != '\0' ? 's' : '\0'};
+    return put(c, v, unit, ret);
+}
+
+static int call_percentage(struct builtin_call *c, const struct tvalue *args, size_t n,
+                           struct tvalue *ret)
+{
+    double v;
+    int r = builtin_number(c, &args[0], &v);
+    (void)n;
+    return r == 0 ? put(c, v * 100, "%", ret) : r;
+}
+
+/* Seconds since the epoch to ns, in whole ms. */
+static int to_moment(struct builtin_call *c, double v, int64_t *ret)
+{
+    double ns = v * 1e9;
+    if (!isfinite(v))
+        return builtin_fail(c, "value is NaN or Inf");
+    if (ns >= INT64_END || ns < -INT64_END)
+        return builtin_fail(c,
+                            "%g cannot be represented as a nanoseconds timestamp since it "
+                            "overflows int64",
+                            v);
+    *ret = (int64_t)ns / 1000000 * 1000000;
+    return 0;
+}
+
+static int call_timestamp(struct builtin_call *c, const struct tvalue *args, size_t n,
+                          struct tvalue *ret)
+{
+    double v;
+    int64_t ns = 0;
+    int r = builtin_number(c, &args[0], &v);
+    (void)n;
+    if (r != 0)
+        return r;
+    if (!isfinite(v))
+        return put(c, v, "", ret);
+    r = to_moment(c, v, &ns);
+    return r == 0 ? builtin_text(c, datetime_print(ns, &c->scratch), ret) : r;
+}
+
+static int call_to_time(struct builtin_call *c, const struct tvalue *args, size_t n,
+                        struct tvalue *ret)
+{
+    double v;
+    int64_t ns = 0;
+    int r = builtin_number(c, &args[0], &v);
+    (void)n;
+    if (r == 0)
+        r = to_moment(c, v, &ns);
+    if (r == 0)
+        *ret = (struct tvalue){.kind = TVALUE_TIME, .i = ns};
+    return r;
+}
+
+static int call_to_duration(struct builtin_call *c, const struct tvalue *args, size_t n,
+                            struct tvalue *ret)
+{
+    double v;
+    int r = builtin_number(c, &args[0], &v);
+    (void)n;
+    if (r != 0)
+        return r;
+    v *= 1e9;
+    *ret =
+        (struct tvalue){.kind = TVALUE_DURATION, .i = fabs(v) < INT64_END ? (int64_t)v : INT64_MIN};
+    return 0;
+}
+
+static int call_now(struct builtin_call *c, const struct tvalue *args, size_t n, struct tvalue *ret)
+{
+    (void)args, (void)n;
+    *ret = tvalue_float((double)c->env->now_ms / 1000);
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int64_t ms;
+} units[] = {
+    {"y", 365LL * 86400000},
+    {"w", 7LL * 86400000},
+    {"d", 86400000},
+    {"h", 3600000},
+    {"m", 60000},
+    {"s", 1000},
+    {"ms", 1},
+};
+
+/* The unit at the front of s, behind those used already (*from). */
+static int take_unit(struct span *s, size_t *from, int64_t *ret_ms)
+{
+    size_t n_letters = 0;
+    while (n_letters < s->n && s->p[n_letters] >= 'a' && s->p[n_letters] <= 'z')
+        n_letters++;
+    struct span name = span_take(s, n_letters);
+    for (size_t i = *from; i < ARRAY_LEN(units); i++) {
+        if (!span_eq(name, span_cstr(units[i].name)))
+            continue;
+        *from = i + 1;
+        *ret_ms = units[i].ms;
+        return 0;
+    }
+    return -EINVAL;
+}
+
+/* Numbers with units from long to short, each once: 1h30m. Without a sign. */
+static int parse_duration(struct span s, int64_t *ret_ms)
+{
+    size_t from = 0;
+    int64_t sum = 0;
+    if (span_eq(s, SPAN("0"))) {
+        *ret_ms = 0;
+        return 0;
+    }
+    if (s.n == 0)
+        return -EINVAL;
+    while (s.n > 0) {
+        int64_t v = 0, ms;
+        size_t n = 0;
+        for (; n < s.n && s.p[n] >= '0' && s.p[n] <= '9'; n++)
+            if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, s.p[n] - '0', &v))
+                return -ERANGE;
+        (void)span_take(&s, n);
+        if (n == 0 || take_unit(&s, &from, &ms) != 0)
+            return -EINVAL;
+        if (__builtin_mul_overflow(v, ms, &v) || __builtin_add_overflow(sum, v, &sum) ||
+            sum > INT64_MAX / 1000000)
+            return -ERANGE;
+    }
+    *ret_ms = sum;
+    return 0;
+}
+
+static int call_parse_duration(struct builtin_call *c, const struct tvalue *args, size_t n,
+                               struct tvalue *ret)
+{
+    struct span s = args[0].s;
+    bool is_negative = s.n > 0 && s.p[0] == '-';
+    int64_t ms = 0;
+    (void)n;
+    if (s.n == 0)
+        return builtin_fail(c, "empty duration string");
+    if (is_negative)
+        (void)span_take(&s, 1);
+    int r = parse_duration(s, &ms);
+    if (r == -ERANGE)
+        return builtin_fail(c, "duration out of range");
+    if (r != 0)
+        return builtin_fail(c, "not a valid duration string: \"%.*s\"",
+                            (int)(args[0].s.n > 100 ? 100 : args[0].s.n), args[0].s.p);
+    *ret = tvalue_float((double)(is_negative ? -ms : ms) / 1000);
+    return 0;
+}
+
+const struct builtin builtin_number_rows[] = {
+    {.name = "humanize", .takes = "a", .call = call_humanize},
+    {.name = "humanize1024", .takes = "a", .call = call_humanize1024},
+    {.name = "humanizeDuration", .takes = "a", .call = call_duration},
+    {.name = "humanizePercentage", .takes = "a", .call = call_percentage},
+    {.name = "humanizeTimestamp", .takes = "a", .call = call_timestamp},
+    {.name = "toTime", .takes = "a", .call = call_to_time},
+    {.name = "toDuration", .takes = "a", .call = call_to_duration},
+    {.name = "now", .takes = "", .call = call_now},
+    {.name = "parseDuration", .takes = "s", .call = call_parse_duration},
+    {.name = NULL},
+};

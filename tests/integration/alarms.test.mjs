@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules and alerts of a running gateway, from the metric to the message: beside the real Prometheus
+// and the real Alertmanager.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { HttpSink } from './lib/alert_sinks.mjs';
+import { startAlertmanager, startSink } from './lib/alertmanager.mjs';
+import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
+import { getJson, request } from './lib/http.mjs';
+import { run, tempDir } from './lib/process.mjs';
+import { startPrometheus } from './lib/prometheus_server.mjs';
+import test from './lib/test.mjs';
+import { says, timed, waitFor } from './lib/wait.mjs';
+
+const FAST = { 'ttft-ms': 1, tokens: 3 };
+const SLOW_FIRST = { 'ttft-ms': 400, tokens: 3 };
+
+/** An alert as long as a request in the last few seconds was slow to its first token. */
+const RULES = {
+  groups: [{
+    name: 'latency',
+    interval: '1s',
+    rules: [
+      { record: 'model:llm_ttft_seconds_sum:rate5s', expr: 'sum by (model) (rate(llm_ttft_seconds_sum[5s]))' },
+      {
+        alert: 'TTFTHigh',
+        expr: 'model:llm_ttft_seconds_sum:rate5s / on (model) sum by (model) (rate(llm_ttft_seconds_count[5s])) > 0.2',
+        for: '1s',
+        labels: { tier: 'P1' },
+        annotations: { summary: 'TTFT of {{ $labels.model }} is {{ $value | humanizeDuration }}' },
+      },
+    ],
+  }],
+};
+
+function writeJson(dir, name, value) {
+  const path = join(dir, name);
+  writeFileSync(path, JSON.stringify(value, null, 2));
+  return path;
+}
+
+const routesTo = (url) => ({
+  route: { receiver: 'hook', group_by: ['alertname'], group_wait: '0s', group_interval: '1s', repeat_interval: '1h' },
+  receivers: [{ name: 'hook', webhook_configs: [{ url, send_resolved: true }] }],
+});
+
+async function withRules(t, { rules = RULES, routes, config = {}, upstream } = {}) {
+  const dir = tempDir(t);
+  const file = writeJson(dir, 'rules.yml', rules);
+  const alerting = { ...config.alerting };
+  if (routes) alerting.file = writeJson(dir, 'alerting.yml', routes);
+  const whole = {
+    data_dir: tempDir(t), history: { interval: '1s' }, rules: { files: [file] }, models: ['m'], ...config, alerting,
+  };
+  const gateway = await Gateway.start(t, { upstream: upstream ?? await Sim.start(t), config: whole });
+  await waitFor('delivery', async () => (await request(gateway.adminPort, '/api/v2/alerts')).status === 200);
+  const ask = (headers) => gateway.chat({ model: 'm', stream: true }, { headers: sim(headers) });
+  const alerts = async () => (await getJson(gateway.adminPort, '/api/v1/alerts')).data.alerts;
+  return { gateway, config: whole, file, ask, alerts };
+}
+
+/** Slow requests until fn says so. */
+async function slowUntil(ask, what, fn) {
+  return waitFor(what, async () => {
+    await ask(SLOW_FIRST);
+    return fn();
+  }, { timeoutMs: 20000 });
+}
+
+test('from a slow request to a message with the requests behind it, and back', async (t) => {
+  const sink = await startSink(t);
+  const { gateway, ask, alerts } = await withRules(t, { routes: routesTo(`${sink.url}/hook`) });
+  await ask(FAST);
+  const group = await waitFor('the rules', async () =>
+    (await getJson(gateway.adminPort, '/api/v1/rules?rule_group[]=latency')).data.groups[0]);
+  assert.deepEqual(group.rules.map((r) => [r.type, r.name]),
+    [['recording', 'model:llm_ttft_seconds_sum:rate5s'], ['alerting', 'TTFTHigh']]);
+
+  const { body } = await slowUntil(ask, 'a message', () => sink.messages[0]);
+  assert.equal(body.version, '4');
+  assert.equal(body.status, 'firing');
+  assert.equal(body.receiver, 'hook');
+  const [alert] = body.alerts;
+  assert.deepEqual([alert.labels.alertname, alert.labels.model, alert.labels.tier], ['TTFTHigh', 'm', 'P1']);
+  assert.match(alert.annotations.summary, /^TTFT of m is [234]\d\d(\.\d+)?ms$/);
+  assert.match(alert.annotations.evidence, /requests in 15 min.*TTFT of \d+: p50 4\d\d ms/);
+  const ids = alert.annotations.exemplar_requests.split(', ');
+  assert.ok(ids.length >= 1 && ids.length <= 5);
+  const times = await Promise.all(ids.map(async (id) =>
+    (await getJson(gateway.adminPort, `/api/v1/requests/${id}`)).ttft_ms));
+  assert.ok(times[0] >= 400, times);
+  assert.deepEqual(times, [...times].sort((a, b) => b - a)); // the slowest first
+  assert.equal((await alerts())[0].state, 'firing');
+  const series = await getJson(gateway.adminPort, '/api/v1/query?query=ALERTS%7Balertstate%3D%22firing%22%7D');
+  assert.equal(series.data.result[0].metric.alertname, 'TTFTHigh');
+
+  const cli = async (...args) =>
+    (await run(['incident', ...args, '--url', `http://127.0.0.1:${gateway.adminPort}`])).stdout;
+  const incident = (await waitFor('the incident', async () =>
+    (await cli('list')).match(/\d{8}T\d{4}-\d+/)))[0];
+  await cli('note', incident, 'restarted the engine', '--by', 'ops');
+  const told = await waitFor('the requests behind it', async () => {
+    const text = await cli('show', incident, '--markdown');
+    return text.includes(ids[0]) && text;
+  });
+  assert.match(told, /TTFTHigh[^]*restarted the engine/);
+
+  const resolved = await waitFor('the end', async () => {
+    await ask(FAST);
+    return sink.messages.find((m) => m.body.status === 'resolved');
+  }, { timeoutMs: 20000 });
+  assert.equal(resolved.body.alerts[0].status, 'resolved');
+  assert.equal(resolved.body.groupKey, body.groupKey);
+  await waitFor('no alert', async () => (await alerts()).length === 0);
+});
+
+test('without a file of routes alerts go to the log', async (t) => {
+  const { gateway, ask } = await withRules(t);
+  await slowUntil(ask, 'the alert in the log', () => /TTFTHigh/.test(gateway.process.stderr));
+  await says(gateway.process, /TTFT of m is/);
+});
+
+test('a reload takes new rules and keeps alerts; one with a mistake changes nothing', async (t) => {
+  const { gateway, config, file, ask, alerts } = await withRules(t, {
+    rules: { groups: [{ name: 'g', interval: '1s', rules: [{ alert: 'Always', expr: 'vector(1)' }] }] },
+  });
+  const since = await waitFor('the alert', async () => (await alerts())[0]?.activeAt);
+  writeFileSync(file, 'groups:\n- name: g\n  interval: 1s\n  rules:\n  - alert: Always\n    expr: vector(1\n');
+  assert.equal(await gateway.reload(config), 'refused');
+  await says(gateway.process, /rules\.yml:6:\d+: expr: unclosed left parenthesis/);
+  const asked = await run(['reload', '--url', `http://127.0.0.1:${gateway.adminPort}`]);
+  assert.equal(asked.code, 1);
+  assert.match(asked.stderr, /^\S*rules\.yml:6:\d+: expr: unclosed left parenthesis\n[^]*refused, the running/);
+  assert.equal((await alerts())[0].activeAt, since);
+
+  writeFileSync(file, JSON.stringify({
+    groups: [{ name: 'g', interval: '1s', rules: [{ alert: 'Always', expr: 'vector(1)' }, { alert: 'Also', expr: 'vector(2)' }] }],
+  }));
+  assert.equal(await gateway.reload(config), 'taken');
+  await waitFor('the new alert', async () => (await alerts()).some((a) => a.labels.alertname === 'Also'));
+  assert.equal((await alerts()).find((a) => a.labels.alertname === 'Always').activeAt, since);
+  await ask(FAST);
+});
+
+test('a silence keeps the message back: our command, and amtool', async (t) => {
+  const sink = await startSink(t);
+  const url = () => `http://127.0.0.1:${gateway.adminPort}`;
+  const { gateway, ask, alerts } = await withRules(t, { routes: routesTo(`${sink.url}/hook`) });
+  const silence = await run(['alert', 'silence', 'TTFTHigh', 'model=m', '--for', '1h', '--comment', 'new weights',
+    '--by', 'ops', '--url', url()]);
+  const id = silence.stdout.trim();
+  assert.match(id, /^[0-9a-f-]{36}$/);
+  await slowUntil(ask, 'the alert', async () => (await alerts())[0]?.state === 'firing');
+  const listed = await waitFor('the silenced alert', async () =>
+    (await getJson(gateway.adminPort, '/api/v2/alerts'))[0]?.status.silencedBy[0]);
+  assert.equal(listed, id);
+  assert.equal(sink.messages.length, 0);
+  assert.match((await run(['alert', 'list', '--url', url()])).stdout, /no alert is firing/);
+  assert.match((await run(['alert', 'list', '--all', '--url', url()])).stdout, /P1 {2}TTFTHigh {2}suppressed/);
+
+  const amtool = (...args) => execFileSync('amtool', [`--alertmanager.url=${url()}`, ...args], { encoding: 'utf8' });
+  assert.match(amtool('silence', 'query'), new RegExp(`${id}.*new weights`));
+  amtool('silence', 'expire', id);
+  await slowUntil(ask, 'the message', () => sink.messages[0]);
+  assert.match(amtool('alert', 'query'), /TTFTHigh/);
+  const other = amtool('silence', 'add', 'alertname=TTFTHigh', '--comment=x', '--author=y', '--duration=1h').trim();
+  assert.match((await run(['alert', 'silences', '--url', url()])).stdout, new RegExp(`${other} {2}active[^]*x, by y`));
+  await run(['alert', 'unsilence', other, '--url', url()]);
+  assert.match((await run(['alert', 'silences', '--url', url()])).stdout, /no silence is in force/);
+});
+
+test('what changes something is refused to pages of other sites', async (t) => {
+  const { gateway } = await withRules(t);
+  const headers = { origin: 'http://evil.example', 'content-type': 'application/json' };
+  const body = JSON.stringify({ matchers: [{ name: 'a', value: 'b', isRegex: false }] });
+  assert.equal((await request(gateway.adminPort, '/api/v2/silences', { method: 'POST', headers, body })).status, 403);
+  assert.equal((await request(gateway.adminPort, '/api/v2/silence/x', { method: 'DELETE', headers })).status, 403);
+  assert.equal((await request(gateway.adminPort, '/api/v1/alerts/test?receiver=x', { method: 'POST', headers })).status, 403);
+  /* Another Prometheus, which takes this for an Alertmanager. */
+  const sent = await request(gateway.adminPort, '/api/v2/alerts', { method: 'POST', body: '[]', headers: { 'content-type': 'application/json' } });
+  assert.equal(sent.status, 405);
+  const bad = await request(gateway.adminPort, '/api/v2/silences', { method: 'POST', body: '{', headers: { 'content-type': 'application/json' } });
+  assert.equal(bad.status, 400);
+});
+
+test('the real Prometheus fires the same alert within an interval, the real Alertmanager gets both', async (t) => {
+  const sink = await startSink(t);
+  const alertmanager = await startAlertmanager(t, {
+    route: { receiver: 'hook', group_by: ['alertname'], group_wait: '0s', group_interval: '1s', repeat_interval: '1h' },
+    receivers: [{ name: 'hook', webhook_configs: [{ url: `${sink.url}/am`, send_resolved: true }] }],
+  });
+  // An interval that is long beside what else there is: samples are a second apart, looks less.
+  const intervalS = 4;
+  const rules = { groups: RULES.groups.map((g) => ({ ...g, interval: `${intervalS}s` })) };
+  const { gateway, ask, alerts } = await withRules(t,
+    { rules, config: { alerting: { alertmanagers: [`http://127.0.0.1:${alertmanager.port}`] } } });
+  await ask(FAST);
+  const prometheus = await startPrometheus(t, { targets: [gateway.adminPort], interval: '1s', rules });
+  await waitFor('what it scrapes', () => prometheus.scalar('count_over_time(llm_ttft_seconds_count[5s]) >= 4'),
+    { timeoutMs: 30000 });
+  const theirs = async () =>
+    JSON.parse((await request(prometheus.port, '/api/v1/alerts')).body).data.alerts;
+  const at = {};
+  await slowUntil(ask, 'both to fire', async () => {
+    for (const [name, list] of [['ours', await alerts()], ['theirs', await theirs()]]) {
+      if (list.some((a) => a.state === 'firing')) at[name] ??= Date.now();
+    }
+    return at.ours && at.theirs;
+  });
+  assert.ok(Math.abs(at.ours - at.theirs) < (intervalS + 1.5) * 1000, JSON.stringify(at));
+  const [ours] = await alerts();
+  const [other] = await theirs();
+  assert.deepEqual({ ...ours.labels }, { ...other.labels, ...ours.labels });
+
+  const message = await waitFor('what Alertmanager makes of it', () => sink.messages[0], { timeoutMs: 20000 });
+  assert.equal(message.body.alerts[0].labels.alertname, 'TTFTHigh');
+  assert.ok(message.body.alerts[0].annotations.exemplar_requests);
+  const shown = execFileSync('amtool', [`--alertmanager.url=http://127.0.0.1:${alertmanager.port}`, 'alert', 'query'], { encoding: 'utf8' });
+  assert.match(shown, /TTFTHigh/);
+  await waitFor('that it is resolved there', async () => {
+    await ask(FAST);
+    return sink.messages.some((m) => m.body.status === 'resolved');
+  }, { timeoutMs: 30000 });
+});
+
+test('state survives a restart: one message, however often it starts', async (t) => {
+  const sink = await startSink(t);
+  const always = { groups: [{ name: 'g', interval: '1s', rules: [{ alert: 'Always', expr: 'vector(1)', labels: { tier: 'P0' } }] }] };
+  const { gateway, alerts } = await withRules(t, { rules: always, routes: routesTo(`${sink.url}/hook`) });
+  await waitFor('the message', () => sink.messages.length === 1);
+  for (let i = 0; i < 2; i++) {
+    await gateway.restart(i === 0 ? 'SIGTERM' : 'SIGKILL');
+    await waitFor('the alert', async () => (await alerts())[0]?.state === 'firing');
+    await new Promise((done) => setTimeout(done, 2500)); // two intervals of its group
+    assert.equal(sink.messages.length, 1);
+  }
+});
+
+test('a tick never delays a byte of traffic', async (t) => {
+  // Each tick is busy for a good part of a second: a thousand times what a byte may wait.
+  const heavy = Array.from({ length: 12 }, (_, i) =>
+    ({ record: `heavy:${i}`, expr: 'max_over_time(vector(1)[1h:1ms])' }));
+  const upstream = await Sim.start(t);
+  const { gateway } = await withRules(t, { upstream, rules: { groups: [{ name: 'heavy', interval: '1s', rules: heavy }] } });
+  const group = async () =>
+    (await getJson(gateway.adminPort, '/api/v1/rules?rule_group[]=heavy')).data.groups[0];
+  await waitFor('a tick', async () => (await group())?.evaluationTime > 0, { timeoutMs: 20000 });
+  const late = [];
+  for (const end = Date.now() + 4000; Date.now() < end;) {
+    const id = newId();
+    const { ms } = await timed(() => gateway.chat({ model: 'm', stream: true },
+      { headers: { 'x-request-id': id, ...sim({ 'ttft-ms': 5, 'itl-ms': 5, tokens: 100 }) } }));
+    const truth = await upstream.truth(id);
+    late.push(ms - (truth.events.at(-1).t_ns - truth.t_request_ns) / 1e6);
+  }
+  const { evaluationTime } = await group();
+  assert.ok(late.length >= 4 && evaluationTime > 0.3, `${late.length} requests, ${evaluationTime} s a tick`);
+  // Bytes that waited for a tick would do so in every second one; what is rarer is the machine.
+  const most = late.sort((x, y) => x - y)[Math.floor(late.length * 0.7)];
+  assert.ok(most < evaluationTime * 1000 / 4, `${late} ms late, ${evaluationTime} s a tick`);
+});
+
+test('tests of a receiver that hangs hold up neither queries nor the end', async (t) => {
+  const sink = await HttpSink.start(t, { '/hang': () => {} });
+  const { gateway } = await withRules(t, { routes: routesTo(`${sink.url}/hang`) });
+  await waitFor('receivers', async () => (await request(gateway.adminPort, '/api/v2/receivers')).status === 200);
+  const asked = Promise.allSettled([1, 2].map(() =>
+    request(gateway.adminPort, '/api/v1/alerts/test?receiver=hook', { method: 'POST' })));
+  await waitFor('both at the receiver', () => sink.to('/hang').length === 2);
+  assert.equal((await getJson(gateway.adminPort, '/api/v1/query?query=1')).status, 'success');
+  const before = Date.now();
+  gateway.process.signal('SIGTERM');
+  await gateway.process.exited;
+  assert.ok(Date.now() - before < 5000, `${Date.now() - before} ms`);
+  await asked;
+});
