@@ -121,6 +121,40 @@ static void test_as_one(void **state)
 }
 
 /* What the store shows goes, batch by batch. */
+/* --- a store that has nothing, and no list of it --- */
+
+static int select_nothing(struct reader *r, const struct series_select *what, struct arena *a,
+                          struct series_ref **ret, size_t *ret_n)
+{
+    (void)r;
+    (void)what;
+    (void)a;
+    *ret = NULL;
+    *ret_n = 0;
+    return 0;
+}
+
+static void test_empty_store(void **state)
+{
+    static const struct reader_ops ops = {.select = select_nothing};
+    struct reader nothing = {.ops = &ops};
+    const struct series_select all = {.from_ms = 0, .to_ms = INT64_MAX};
+    struct series_ref *refs;
+    struct both b;
+    struct arena a;
+    size_t n;
+    (void)state;
+    init(&b);
+    arena_init(&a, NULL);
+    assert_true(record(&b, "r", 1, 1) > 0);
+    overlay_open(&b.overlay, &nothing, 0);
+    struct reader *r = overlay_reader(&b.overlay);
+    assert_int_equal(r->ops->select(r, &all, &a, &refs, &n), 0);
+    assert_int_equal(n, 1);
+    arena_done(&a);
+    done(&b);
+}
+
 static void test_written(void **state)
 {
     struct both b;
@@ -233,9 +267,10 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_as_one), cmocka_unit_test(test_written),
-        cmocka_unit_test(test_order),  cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_many),   cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_as_one),    cmocka_unit_test(test_empty_store),
+        cmocka_unit_test(test_written),   cmocka_unit_test(test_order),
+        cmocka_unit_test(test_cancelled), cmocka_unit_test(test_many),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
