@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Anthropic client library through the gateway: what the client sees is what it sees without
 // it, and what the record says of it.
-// @tsan
 import assert from 'node:assert/strict';
 import { setImmediate as turn } from 'node:timers/promises';
 import Anthropic from '@anthropic-ai/sdk';

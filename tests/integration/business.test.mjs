@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Business labels and the model's version: who asked, in metrics and in the request log, and nothing
 // of a request that the operator did not name.
-// @tsan
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';

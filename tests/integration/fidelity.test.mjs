@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes: what goes through the gateway is what would have come without it.
-// @tsan
 import assert from 'node:assert/strict';
 import { createHash, randomFillSync } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Google's generateContent through the gateway, asked with fetch: one JSON array, events, whole answers.
-// @tsan
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';

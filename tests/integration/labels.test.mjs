@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Label values and series have caps; what is over them is folded, counted, and still served.
-// @tsan
 import assert from 'node:assert/strict';
 import { Gateway, Sim, sim } from './lib/daemon.mjs';
 import { request, sseChunks } from './lib/http.mjs';

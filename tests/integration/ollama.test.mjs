@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ollama client library through the gateway, in front of an upstream that speaks Ollama's own API.
-// @tsan
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Ollama } from 'ollama';

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every way in which an answer can end: what the client gets and what the record calls it.
-// @tsan
 import assert from 'node:assert/strict';
 import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { rawClient } from './lib/http.mjs';

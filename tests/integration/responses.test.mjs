@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The openai client library's Responses API through the gateway, against a scripted engine.
-// @tsan
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import OpenAI from 'openai';

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The openai client library through the gateway: what the client sees and what the record says.
-// @tsan
 import assert from 'node:assert/strict';
 import OpenAI from 'openai';
 import { chatRequest, Gateway, newId, Sim, sim } from './lib/daemon.mjs';

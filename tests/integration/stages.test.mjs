@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stages of a request add up to its whole time, to the nanosecond, however it went.
-// @tsan
 // @alone
 import assert from 'node:assert/strict';
 import http from 'node:http';

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Token usage: asked for on the client's behalf, never at the client's expense.
-// @tsan
 import assert from 'node:assert/strict';
 import { chatRequest, Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { request, sseChunks } from './lib/http.mjs';
