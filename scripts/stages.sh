@@ -94,7 +94,7 @@ run_node() {
         fi
     done < <(ls -S "$@")
     [ "${#alone[@]}" -eq 0 ] || node_files "$name" 1 "${alone[@]}" || rc=$?
-    [ "${#others[@]}" -eq 0 ] || node_files "$name" 2 "${others[@]}" || rc=$?
+    [ "${#others[@]}" -eq 0 ] || node_files "$name" 3 "${others[@]}" || rc=$?
     for file in "$results/$name"-*.tap; do
         node_count "$file"
     done
