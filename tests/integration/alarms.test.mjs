@@ -11,8 +11,11 @@ import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { getJson, request } from './lib/http.mjs';
 import { run, tempDir } from './lib/process.mjs';
 import { startPrometheus } from './lib/prometheus_server.mjs';
-import test from './lib/test.mjs';
+import testWithLimit from './lib/test.mjs';
 import { says, timed, waitFor } from './lib/wait.mjs';
+
+/** Alerts take their time: an interval, a scrape, a group. */
+const test = (name, fn, options) => testWithLimit(name, fn, { limitMs: 90000, ...options });
 
 const FAST = { 'ttft-ms': 1, tokens: 3 };
 const SLOW_FIRST = { 'ttft-ms': 400, tokens: 3 };
