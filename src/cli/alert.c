@@ -2,7 +2,6 @@
 #include "cli/alert.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +11,8 @@
 #include "alert/matchers.h"
 #include "base/clock.h"
 #include "cli/alert_show.h"
+#include "cli/answer.h"
 #include "cli/flag.h"
-#include "cli/talk.h"
 
 enum { WORDS_MAX = 32, REQUEST_MAX = 256 * 1024 };
 
@@ -60,8 +59,9 @@ static const char help[] =
     "\n"
     "exit status: 0 done, 1 refused, not delivered or not reached, 2 wrong flags or words\n";
 
-static int read_flag(struct flag *f, struct options *o, struct err *reterr)
+static int read_flag(struct flag *f, void *ctx, struct err *reterr)
 {
+    struct options *o = ctx;
     struct span url = {0};
     if (flag_is(f, "for"))
         return flag_duration(f, &o->for_ns, reterr);
@@ -83,53 +83,16 @@ static int read_flag(struct flag *f, struct options *o, struct err *reterr)
 /* 1: go on; 0: help was asked for. */
 static int options_parse(int argc, char **argv, struct options *o, struct err *reterr)
 {
-    struct flag f;
-    struct span word;
+    struct answer_words words = {o->words, 0, WORDS_MAX, ""};
     *o = (struct options){0};
     int r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
-    flag_init(&f, argc, argv);
-    while (r == 0) {
-        if (flag_word(&f, &word)) {
-            if (o->n_words == WORDS_MAX)
-                return err_set(reterr, -EINVAL, "more than %d words", WORDS_MAX);
-            o->words[o->n_words++] = word;
-            continue;
-        }
-        r = flag_next(&f, reterr);
-        if (r <= 0)
-            return r < 0 ? r : 1;
-        if (flag_is(&f, "help"))
-            return 0;
-        r = read_flag(&f, o, reterr);
-    }
+    if (r == 0)
+        r = answer_read_words(argc, argv, &words, read_flag, o, reterr);
+    o->n_words = words.n;
     return r;
 }
 
 /* --- what is asked --- */
-
-static int print_error(int status, struct span body, struct err *reterr)
-{
-    struct buf text;
-    buf_init(&text, REQUEST_MAX);
-    int r = alert_show_error(body, &text);
-    err_set(reterr, -EREMOTEIO, "refused with status %d: %.*s", status,
-            SPAN_ARG(r == 0 ? buf_span(&text) : body));
-    buf_done(&text);
-    return -EREMOTEIO;
-}
-
-/* The answer to it, whose status is 2xx. */
-static int ask(const struct options *o, struct talk_question q, struct buf *body,
-               struct err *reterr)
-{
-    int status = 0;
-    q.accept = "application/json";
-    q.flag = "--url";
-    int r = talk_ask(&o->at, &q, &status, body, reterr);
-    if (r == 0 && status / 100 != 2)
-        r = print_error(status, buf_span(body), reterr);
-    return r;
-}
 
 static int print(const struct options *o, const struct buf *body,
                  int (*show)(struct span json, int64_t now_ms, struct buf *out), struct err *reterr)
@@ -152,7 +115,7 @@ static int ask_and_print(const struct options *o, struct talk_question q,
 {
     struct buf body;
     buf_init(&body, TALK_ANSWER_MAX);
-    int r = ask(o, q, &body, reterr);
+    int r = answer_get(&o->at, q, &body, NULL, reterr);
     if (r == 0)
         r = print(o, &body, show, reterr);
     buf_done(&body);
@@ -336,8 +299,9 @@ static int run_unsilence(const struct options *o, struct err *reterr)
         if (r == 0)
             r = buf_append(&path, span_of("", 1));
         if (r == 0)
-            r = ask(o, (struct talk_question){.path = buf_span(&path).p, .method = "DELETE"}, &body,
-                    reterr);
+            r = answer_get(&o->at,
+                           (struct talk_question){.path = buf_span(&path).p, .method = "DELETE"},
+                           &body, NULL, reterr);
         buf_done(&body);
         buf_done(&path);
     }
@@ -353,8 +317,9 @@ static int run_test(const struct options *o, struct err *reterr)
     buf_init(&out, REQUEST_MAX);
     int r = talk_add(&form, SPAN("receiver"), o->words[0]);
     if (r == 0)
-        r = ask(o, (struct talk_question){.path = "/api/v1/alerts/test", .form = buf_span(&form)},
-                &body, reterr);
+        r = answer_get(
+            &o->at, (struct talk_question){.path = "/api/v1/alerts/test", .form = buf_span(&form)},
+            &body, NULL, reterr);
     if (r == 0 && (r = alert_show_test(buf_span(&body), &is_delivered, &out)) < 0)
         r = talk_misread(&o->at, 200, "result", r, reterr);
     if (r == 0) {

@@ -20,7 +20,5 @@ int alert_show_names(struct span json, int64_t now_ms, struct buf *out) WARN_UNU
 int alert_show_silence_id(struct span json, int64_t now_ms, struct buf *out) WARN_UNUSED;
 /* Of a test: *ret_delivered. */
 int alert_show_test(struct span json, bool *ret_delivered, struct buf *out) WARN_UNUSED;
-/* What a refusal says: a text, or {"error": text}; as it is where it is neither. */
-int alert_show_error(struct span json, struct buf *out) WARN_UNUSED;
 
 #endif

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/answer.h"
 #include "cli/flag.h"
 #include "cli/incident_show.h"
-#include "cli/talk.h"
 #include "cli/terminal.h"
 
 enum { WORDS_MAX = 2, REQUEST_MAX = 256 * 1024, PLOT_MIN = 20, PLOT_MAX = 60 };
@@ -75,8 +75,9 @@ static int read_switch(const struct flag *f, struct options *o)
     return 0;
 }
 
-static int read_flag(struct flag *f, struct options *o, struct err *reterr)
+static int read_flag(struct flag *f, void *ctx, struct err *reterr)
 {
+    struct options *o = ctx;
     struct span url = {0};
     if (read_switch(f, o) > 0)
         return 0;
@@ -98,50 +99,16 @@ static int read_flag(struct flag *f, struct options *o, struct err *reterr)
 /* 1: go on; 0: help was asked for. */
 static int options_parse(int argc, char **argv, struct options *o, struct err *reterr)
 {
-    struct flag f;
-    struct span word;
+    struct answer_words words = {o->words, 0, WORDS_MAX, "; quote a text"};
     *o = (struct options){0};
     int r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
-    flag_init(&f, argc, argv);
-    while (r == 0) {
-        if (flag_word(&f, &word)) {
-            if (o->n_words == WORDS_MAX)
-                return err_set(reterr, -EINVAL, "more than %d words; quote a text", WORDS_MAX);
-            o->words[o->n_words++] = word;
-            continue;
-        }
-        r = flag_next(&f, reterr);
-        if (r <= 0)
-            return r < 0 ? r : 1;
-        if (flag_is(&f, "help"))
-            return 0;
-        r = read_flag(&f, o, reterr);
-    }
+    if (r == 0)
+        r = answer_read_words(argc, argv, &words, read_flag, o, reterr);
+    o->n_words = words.n;
     return r;
 }
 
 /* --- asking --- */
-
-static int refused(int status, struct span body, struct err *reterr)
-{
-    struct buf text;
-    buf_init(&text, REQUEST_MAX);
-    int r = incident_show_error(body, &text);
-    err_set(reterr, -EREMOTEIO, "refused with status %d: %.*s", status,
-            SPAN_ARG(r == 0 ? buf_span(&text) : body));
-    buf_done(&text);
-    return -EREMOTEIO;
-}
-
-static int ask(const struct options *o, struct talk_question q, struct buf *body,
-               struct err *reterr)
-{
-    int status = 0;
-    q.accept = "application/json";
-    q.flag = "--url";
-    int r = talk_ask(&o->at, &q, &status, body, reterr);
-    return r == 0 && status / 100 != 2 ? refused(status, buf_span(body), reterr) : r;
-}
 
 /* /api/v1/incidents, with an id and what is behind it. */
 static int put_path(struct buf *path, struct span id, const char *behind)
@@ -169,8 +136,8 @@ static int look(const struct options *o, struct buf *path,
     buf_init(&out, TALK_ANSWER_MAX);
     int r = buf_append(path, span_of("", 1)); /* a C string */
     if (r == 0)
-        r = ask(o, (struct talk_question){.path = buf_span(path).p, .method = "GET"}, &body,
-                reterr);
+        r = answer_get(&o->at, (struct talk_question){.path = buf_span(path).p, .method = "GET"},
+                       &body, NULL, reterr);
     else
         err_set(reterr, r, "%s", err_str(r));
     if (r == 0 && show) {
@@ -239,8 +206,9 @@ static int tell(const struct options *o, const char *what, struct buf *form, str
     if (r < 0)
         err_set(reterr, r, "%s", err_str(r));
     else
-        r = ask(o, (struct talk_question){.path = buf_span(&path).p, .form = buf_span(form)}, &body,
-                reterr);
+        r = answer_get(&o->at,
+                       (struct talk_question){.path = buf_span(&path).p, .form = buf_span(form)},
+                       &body, NULL, reterr);
     if (r == 0 && o->is_json)
         (void)fwrite(buf_span(&body).p, 1, buf_len(&body), stdout);
     buf_done(&body);

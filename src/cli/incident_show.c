@@ -2,25 +2,14 @@
 #include "cli/incident_show.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/timestamp.h"
+#include "cli/answer.h"
 #include "cli/terminal.h"
 #include "incident/incidents.h"
 #include "incident/readable.h"
-
-static json_t *load(struct span json)
-{
-    return json_loadb(json.p ? json.p : "", json.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-}
-
-static struct span text_of(const json_t *o, const char *key)
-{
-    const json_t *v = json_object_get(o, key);
-    return json_is_string(v) ? span_of(json_string_value(v), json_string_length(v)) : SPAN("");
-}
 
 static int put(struct buf *out, const char *before, struct span s)
 {
@@ -42,8 +31,8 @@ static int put_moment(struct buf *out, const char *before, struct span time)
 static int put_length(struct buf *out, const char *before, const json_t *o)
 {
     wall_t from, to;
-    if (timestamp_parse(text_of(o, "started_at"), &from) < 0 ||
-        timestamp_parse(text_of(o, "ended_at"), &to) < 0)
+    if (timestamp_parse(answer_text(o, "started_at"), &from) < 0 ||
+        timestamp_parse(answer_text(o, "ended_at"), &to) < 0)
         return 0;
     int r = buf_append(out, span_cstr(before));
     return r < 0 ? r : readable_duration((to.us - from.us) / 1000, out);
@@ -51,13 +40,13 @@ static int put_length(struct buf *out, const char *before, const json_t *o)
 
 static int put_head(struct buf *out, const json_t *o)
 {
-    int r = put(out, "", text_of(o, "id"));
+    int r = put(out, "", answer_text(o, "id"));
     if (r == 0)
-        r = put(out, "  ", text_of(o, "tier"));
+        r = put(out, "  ", answer_text(o, "tier"));
     if (r == 0)
-        r = put(out, "  ", text_of(o, "state"));
+        r = put(out, "  ", answer_text(o, "state"));
     if (r == 0)
-        r = put_moment(out, "  from ", text_of(o, "started_at"));
+        r = put_moment(out, "  from ", answer_text(o, "started_at"));
     if (r == 0)
         r = buf_append(out, SPAN(" UTC"));
     return r == 0 ? put_length(out, ", ", o) : r;
@@ -85,8 +74,8 @@ static int put_summary(struct buf *out, const json_t *o)
     if (!json_is_object(o))
         return -EPROTO;
     int r = put_head(out, o);
-    if (r == 0 && text_of(o, "acknowledged_by").n > 0)
-        r = put(out, ", acknowledged by ", text_of(o, "acknowledged_by"));
+    if (r == 0 && answer_text(o, "acknowledged_by").n > 0)
+        r = put(out, ", acknowledged by ", answer_text(o, "acknowledged_by"));
     if (r == 0 && n_notes > 0)
         r = buf_printf(out, ", %lld note%s", n_notes, n_notes == 1 ? "" : "s");
     if (r == 0 && json_is_true(json_object_get(o, "is_noise")))
@@ -98,7 +87,7 @@ static int put_summary(struct buf *out, const json_t *o)
 
 int incident_show_list(struct span json, size_t width, struct buf *out)
 {
-    json_t *all = load(json);
+    json_t *all = answer_load(json);
     const json_t *list = json_object_get(all, "data"), *one;
     size_t i;
     int r = json_is_array(list) ? 0 : -EPROTO;
@@ -128,7 +117,7 @@ static int put_labels(struct buf *out, const char *before, json_t *labels)
             continue;
         r = put(out, is_first ? before : "  ", span_cstr(key));
         if (r == 0)
-            r = put(out, "=", text_of(labels, key));
+            r = put(out, "=", answer_text(labels, key));
         is_first = false;
     }
     return r;
@@ -149,8 +138,8 @@ static int put_field(struct buf *out, const char *before, struct span s)
 
 static struct span found(const json_t *alert, const char *key)
 {
-    struct span s = text_of(json_object_get(alert, "evidence"), key);
-    return s.n > 0 ? s : text_of(json_object_get(alert, "annotations"), key);
+    struct span s = answer_text(json_object_get(alert, "evidence"), key);
+    return s.n > 0 ? s : answer_text(json_object_get(alert, "annotations"), key);
 }
 
 static int put_texts(struct buf *out, const json_t *alert)
@@ -170,11 +159,11 @@ static int put_texts(struct buf *out, const json_t *alert)
 
 static int put_alert(struct buf *out, const json_t *a)
 {
-    int r = put(out, "  ", text_of(a, "tier"));
+    int r = put(out, "  ", answer_text(a, "tier"));
     if (r == 0)
-        r = put(out, "  ", text_of(a, "name"));
+        r = put(out, "  ", answer_text(a, "name"));
     if (r == 0)
-        r = put_moment(out, "  from ", text_of(a, "started_at"));
+        r = put_moment(out, "  from ", answer_text(a, "started_at"));
     if (r == 0)
         r = put_length(out, ", ", a);
     if (r == 0 && json_is_true(json_object_get(a, "is_firing")))
@@ -223,11 +212,11 @@ static int put_curve(struct buf *out, const json_t *c, size_t width)
     size_t i;
     if (json_array_size(list) == 0)
         return 0;
-    int r = put(out, "  ", text_of(c, "title"));
-    if (r == 0 && text_of(c, "unit").n > 0)
-        r = put(out, ", ", text_of(c, "unit"));
+    int r = put(out, "  ", answer_text(c, "title"));
+    if (r == 0 && answer_text(c, "unit").n > 0)
+        r = put(out, ", ", answer_text(c, "unit"));
     if (r == 0)
-        r = put_moment(out, ", from ", text_of(c, "from"));
+        r = put_moment(out, ", from ", answer_text(c, "from"));
     if (r == 0)
         r = buf_append(out, SPAN("\n"));
     json_array_foreach(list, i, s)
@@ -240,14 +229,14 @@ static int put_curve(struct buf *out, const json_t *c, size_t width)
 
 static int put_note(struct buf *out, const json_t *n)
 {
-    struct span act = text_of(n, "act"), rest = text_of(n, "text");
-    int r = put_moment(out, "  ", text_of(n, "at"));
+    struct span act = answer_text(n, "act"), rest = answer_text(n, "text");
+    int r = put_moment(out, "  ", answer_text(n, "at"));
     if (r == 0)
-        r = put(out, "  ", text_of(n, "author"));
+        r = put(out, "  ", answer_text(n, "author"));
     if (r == 0 && act.n > 0)
         r = put(out, ": ", act);
-    if (r == 0 && text_of(n, "alert").n > 0)
-        r = put(out, " ", text_of(n, "alert"));
+    if (r == 0 && answer_text(n, "alert").n > 0)
+        r = put(out, " ", answer_text(n, "alert"));
     if (r == 0)
         r = buf_append(out, SPAN("\n"));
     while (r == 0 && rest.n > 0)
@@ -287,11 +276,11 @@ static int put_curves(struct buf *out, const json_t *list, size_t width)
 
 int incident_show_one(struct span json, size_t width, struct buf *out)
 {
-    json_t *all = load(json);
+    json_t *all = answer_load(json);
     const json_t *o = json_object_get(all, "data");
-    int r = text_of(o, "id").n > 0 ? put_head(out, o) : -EPROTO;
-    if (r == 0 && text_of(o, "acknowledged_by").n > 0)
-        r = put(out, ", acknowledged by ", text_of(o, "acknowledged_by"));
+    int r = answer_text(o, "id").n > 0 ? put_head(out, o) : -EPROTO;
+    if (r == 0 && answer_text(o, "acknowledged_by").n > 0)
+        r = put(out, ", acknowledged by ", answer_text(o, "acknowledged_by"));
     if (r == 0)
         r = buf_append(out, SPAN("\n"));
     if (r == 0)
@@ -302,15 +291,6 @@ int incident_show_one(struct span json, size_t width, struct buf *out)
         r = put_each(out, "notes", json_object_get(o, "notes"), put_note);
     if (r == 0)
         r = put_each(out, "marks", json_object_get(o, "marks"), put_note);
-    json_decref(all);
-    return r;
-}
-
-int incident_show_error(struct span json, struct buf *out)
-{
-    json_t *all = load(json);
-    struct span text = text_of(all, "error");
-    int r = terminal_put(text.n > 0 ? text : json, out);
     json_decref(all);
     return r;
 }

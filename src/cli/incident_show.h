@@ -13,7 +13,5 @@
 /* json: the whole answer. width: columns of a plot. */
 int incident_show_list(struct span json, size_t width, struct buf *out) WARN_UNUSED;
 int incident_show_one(struct span json, size_t width, struct buf *out) WARN_UNUSED;
-/* What a refusal says; as it is where it says nothing. */
-int incident_show_error(struct span json, struct buf *out) WARN_UNUSED;
 
 #endif

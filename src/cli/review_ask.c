@@ -5,9 +5,8 @@
 #include <stdio.h>
 
 #include "base/clock.h"
+#include "cli/answer.h"
 #include "cli/flag.h"
-#include "cli/incident_show.h"
-#include "cli/talk.h"
 
 enum { FORM_MAX = 64 * 1024 };
 #define DAY_NS     (24 * 3600 * NS_PER_S)
@@ -45,8 +44,9 @@ static const char help[] =
     "\n"
     "exit status: 0 answered, 1 refused or not reached, 2 wrong flags\n";
 
-static int read_flag(struct flag *f, struct options *o, struct err *reterr)
+static int read_flag(struct flag *f, void *ctx, struct err *reterr)
 {
+    struct options *o = ctx;
     struct span url = {0};
     if (flag_is(f, "since"))
         return flag_duration(f, &o->since_ns, reterr);
@@ -75,22 +75,12 @@ static int check(const struct options *o, struct err *reterr)
 /* 1: go on; 0: help was asked for. */
 static int options_parse(int argc, char **argv, struct options *o, struct err *reterr)
 {
-    struct flag f;
-    struct span word;
+    struct answer_words words = {NULL, 0, 0, ": flags begin with --"};
     *o = (struct options){.since_ns = SINCE_DAYS * DAY_NS};
     int r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
-    flag_init(&f, argc, argv);
-    while (r == 0) {
-        if (flag_word(&f, &word))
-            return err_set(reterr, -EINVAL, "\"%.*s\" is no flag", SPAN_ARG(word));
-        r = flag_next(&f, reterr);
-        if (r <= 0)
-            return r < 0 ? r : check(o, reterr);
-        if (flag_is(&f, "help"))
-            return 0;
-        r = read_flag(&f, o, reterr);
-    }
-    return r;
+    if (r == 0)
+        r = answer_read_words(argc, argv, &words, read_flag, o, reterr);
+    return r == 1 ? check(o, reterr) : r;
 }
 
 static int put_form(const struct options *o, struct buf *form)
@@ -101,20 +91,6 @@ static int put_form(const struct options *o, struct buf *form)
     return r == 0 && !o->is_json ? talk_add(form, SPAN("format"), SPAN("markdown")) : r;
 }
 
-static int refused(int status, struct span body, struct err *reterr)
-{
-    struct buf text;
-    buf_init(&text, FORM_MAX);
-    int r = incident_show_error(body, &text);
-    (void)err_set(reterr, -EREMOTEIO, "refused with status %d: %.*s", status,
-                  SPAN_ARG(r == 0 ? buf_span(&text) : body));
-    if (status == 503)
-        err_hint(reterr, "the gateway needs data_dir in its configuration; a shorter --since takes "
-                         "less time");
-    buf_done(&text);
-    return -EREMOTEIO;
-}
-
 static int review(const struct options *o, struct err *reterr)
 {
     struct buf form, answer;
@@ -123,13 +99,14 @@ static int review(const struct options *o, struct err *reterr)
     buf_init(&answer, TALK_ANSWER_MAX);
     int r = put_form(o, &form);
     const struct talk_question question = {
-        .path = "/api/v1/slo/review", .accept = "*/*", .flag = "--url", .form = buf_span(&form)};
+        .path = "/api/v1/slo/review", .accept = "*/*", .form = buf_span(&form)};
     if (r < 0)
         (void)err_set(reterr, r, "%s", err_str(r));
     else
-        r = talk_ask(&o->at, &question, &status, &answer, reterr);
-    if (r == 0 && status / 100 != 2)
-        r = refused(status, buf_span(&answer), reterr);
+        r = answer_get(&o->at, question, &answer, &status, reterr);
+    if (status == 503)
+        err_hint(reterr, "the gateway needs data_dir in its configuration; a shorter --since takes "
+                         "less time");
     if (r == 0)
         (void)fwrite(buf_span(&answer).p, 1, buf_len(&answer), stdout);
     if (r == 0 && o->is_json)

@@ -93,24 +93,12 @@ static void what_is_no_answer(void **state)
         assert_int_equal(show(incident_show_list, span_of(LIST, n), NULL), -EPROTO);
 }
 
-static void what_a_refusal_says(void **state)
-{
-    (void)state;
-    struct buf b;
-    buf_init(&b, 1000);
-    assert_int_equal(incident_show_error(SPAN("{\"error\":\"no \\u001bway\"}"), &b), 0);
-    assert_int_equal(incident_show_error(SPAN(" <html>"), &b), 0);
-    assert_span_equal("refusals", buf_span(&b), SPAN("no ?way <html>"));
-    buf_done(&b);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_list),
         cmocka_unit_test(one),
         cmocka_unit_test(what_is_no_answer),
-        cmocka_unit_test(what_a_refusal_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
