@@ -227,3 +227,23 @@ int doc_pairs(struct doc *d, const struct doc_key *k, struct doc_pair **ret, siz
     *ret_n = n;
     return 0;
 }
+
+int doc_list(struct doc *d, const struct doc_key *k, size_t size,
+             int (*read)(void *ctx, const struct yaml_node *node, void *ret), void *ctx, void *ret,
+             size_t *ret_n)
+{
+    char *at;
+    size_t n = 0;
+    int r = 0;
+
+    if (!doc_is(d, k, YAML_NODE_LIST))
+        return 0;
+    at = arena_zalloc(d->arena, k->value->n, size);
+    if (!at)
+        return -ENOMEM;
+    for (const struct yaml_node *node = k->value->first; node && r == 0; node = node->next)
+        r = read(ctx, node, at + size * n++);
+    memcpy(ret, &at, sizeof(at)); /* a pointer to elements, whatever they are */
+    *ret_n = n;
+    return r;
+}

@@ -59,6 +59,14 @@ void doc_duration(struct doc *d, const struct doc_key *k, int64_t *ret_ms);
 void doc_whole(struct doc *d, const struct doc_key *k, int64_t *ret);
 void doc_bool(struct doc *d, const struct doc_key *k, bool *ret);
 
+/*
+ * The elements of a list, each read into one of size bytes (zeroed, in the arena) by read, whose
+ * errors end it. Where there is no list, or it is a mistake, *ret_n stays.
+ */
+int doc_list(struct doc *d, const struct doc_key *k, size_t size,
+             int (*read)(void *ctx, const struct yaml_node *node, void *ret), void *ctx, void *ret,
+             size_t *ret_n) WARN_UNUSED;
+
 /* A mapping of texts, in the order of the file. */
 struct doc_pair {
     const struct yaml_node *name, *value; /* scalars both; value NULL: empty */

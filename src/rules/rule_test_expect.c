@@ -73,9 +73,16 @@ static int add_name(struct rule_test_reading *t, struct span name, struct labels
     return 0;
 }
 
-static int read_expected(struct rule_test_reading *t, const struct yaml_node *node,
-                         struct span name, struct rule_test_alert *ret)
+struct expected {
+    struct rule_test_reading *t;
+    struct span alertname;
+};
+
+static int read_expected(void *ctx, const struct yaml_node *node, void *alert)
 {
+    const struct expected *of = ctx;
+    struct rule_test_reading *t = of->t;
+    struct rule_test_alert *ret = alert;
     struct doc_key keys[EXP_KEYS_];
     int r;
 
@@ -83,31 +90,13 @@ static int read_expected(struct rule_test_reading *t, const struct yaml_node *no
     r = rule_test_read_labels(t, &keys[EXP_LABELS], &ret->labels);
     if (r == 0)
         r = rule_test_read_labels(t, &keys[EXP_ANNOTATIONS], &ret->annotations);
-    return r == 0 ? add_name(t, name, &ret->labels) : r;
+    return r == 0 ? add_name(t, of->alertname, &ret->labels) : r;
 }
 
-static int read_expected_alerts(struct rule_test_reading *t, const struct doc_key *k,
-                                struct rule_test_alerts *ret)
+static int read_alert_test(void *ctx, const struct yaml_node *node, void *alerts)
 {
-    struct rule_test_alert *alerts;
-    size_t n = 0;
-    int r = 0;
-
-    if (!doc_is(&t->doc, k, YAML_NODE_LIST))
-        return 0;
-    alerts = arena_zalloc(t->doc.arena, k->value->n, sizeof(*alerts));
-    if (!alerts)
-        return -ENOMEM;
-    for (const struct yaml_node *node = k->value->first; node && r == 0; node = node->next)
-        r = read_expected(t, node, ret->name, &alerts[n++]);
-    ret->alerts = alerts;
-    ret->n = n;
-    return r;
-}
-
-static int read_alert_test(struct rule_test_reading *t, const struct yaml_node *node,
-                           struct rule_test_alerts *ret)
-{
+    struct rule_test_reading *t = ctx;
+    struct rule_test_alerts *ret = alerts;
     struct doc_key keys[ALERT_KEYS_];
     bool is_whole = doc_keys(&t->doc, node, "an alert_rule_test", alert_keys, ALERT_KEYS_, keys);
     int r;
@@ -120,26 +109,17 @@ static int read_alert_test(struct rule_test_reading *t, const struct yaml_node *
         (void)err_set(e, -EINVAL, "an alert_rule_test without \"alertname\"");
         err_hint(e, "name the alert that is expected: \"alertname: NAME\"");
     }
-    return r == 0 ? read_expected_alerts(t, &keys[ALERT_EXP_ALERTS], ret) : r;
+    struct expected of = {t, ret->name};
+    return r < 0 ? r
+                 : doc_list(&t->doc, &keys[ALERT_EXP_ALERTS], sizeof(*ret->alerts), read_expected,
+                            &of, &ret->alerts, &ret->n);
 }
 
 int rule_test_read_alerts(struct rule_test_reading *t, const struct doc_key *k,
                           struct rule_test_case *ret)
 {
-    struct rule_test_alerts *alerts;
-    size_t n = 0;
-    int r = 0;
-
-    if (!doc_is(&t->doc, k, YAML_NODE_LIST))
-        return 0;
-    alerts = arena_zalloc(t->doc.arena, k->value->n, sizeof(*alerts));
-    if (!alerts)
-        return -ENOMEM;
-    for (const struct yaml_node *node = k->value->first; node && r == 0; node = node->next)
-        r = read_alert_test(t, node, &alerts[n++]);
-    ret->alerts = alerts;
-    ret->n_alerts = n;
-    return r;
+    return doc_list(&t->doc, k, sizeof(*ret->alerts), read_alert_test, t, &ret->alerts,
+                    &ret->n_alerts);
 }
 
 /* --- samples --- */
@@ -235,9 +215,10 @@ static int read_hist(struct rule_test_reading *t, const struct doc_key *k, const
     return 0;
 }
 
-static int read_sample(struct rule_test_reading *t, const struct yaml_node *node,
-                       struct rule_test_sample *ret)
+static int read_sample(void *ctx, const struct yaml_node *node, void *sample)
 {
+    struct rule_test_reading *t = ctx;
+    struct rule_test_sample *ret = sample;
     struct doc_key keys[SAMPLE_KEYS_];
     int r;
 
@@ -245,25 +226,6 @@ static int read_sample(struct rule_test_reading *t, const struct yaml_node *node
     read_value(t, &keys[SAMPLE_VALUE], &ret->v);
     r = read_series_name(t, &keys[SAMPLE_LABELS], &ret->labels);
     return r == 0 ? read_hist(t, &keys[SAMPLE_HISTOGRAM], &ret->h) : r;
-}
-
-static int read_samples(struct rule_test_reading *t, const struct doc_key *k,
-                        struct rule_test_expr *ret)
-{
-    struct rule_test_sample *samples;
-    size_t n = 0;
-    int r = 0;
-
-    if (!doc_is(&t->doc, k, YAML_NODE_LIST))
-        return 0;
-    samples = arena_zalloc(t->doc.arena, k->value->n, sizeof(*samples));
-    if (!samples)
-        return -ENOMEM;
-    for (const struct yaml_node *node = k->value->first; node && r == 0; node = node->next)
-        r = read_sample(t, node, &samples[n++]);
-    ret->samples = samples;
-    ret->n = n;
-    return r;
 }
 
 /* --- expressions --- */
@@ -306,9 +268,10 @@ static int parse_expr(struct rule_test_reading *t, const struct yaml_node *node,
     return 0;
 }
 
-static int read_expr_test(struct rule_test_reading *t, const struct yaml_node *node,
-                          struct rule_test_expr *ret)
+static int read_expr_test(void *ctx, const struct yaml_node *node, void *expr_test)
 {
+    struct rule_test_reading *t = ctx;
+    struct rule_test_expr *ret = expr_test;
     struct doc_key keys[EXPR_KEYS_];
     bool is_whole = doc_keys(&t->doc, node, "a promql_expr_test", expr_keys, EXPR_KEYS_, keys);
     const struct doc_key *expr = &keys[EXPR_EXPR];
@@ -323,24 +286,13 @@ static int read_expr_test(struct rule_test_reading *t, const struct yaml_node *n
         (void)err_set(e, -EINVAL, "a promql_expr_test without \"expr\"");
         err_hint(e, "write what to ask for: \"expr: job:requests:rate5m\"");
     }
-    return r == 0 ? read_samples(t, &keys[EXPR_EXP_SAMPLES], ret) : r;
+    return r < 0 ? r
+                 : doc_list(&t->doc, &keys[EXPR_EXP_SAMPLES], sizeof(*ret->samples), read_sample, t,
+                            &ret->samples, &ret->n);
 }
 
 int rule_test_read_exprs(struct rule_test_reading *t, const struct doc_key *k,
                          struct rule_test_case *ret)
 {
-    struct rule_test_expr *exprs;
-    size_t n = 0;
-    int r = 0;
-
-    if (!doc_is(&t->doc, k, YAML_NODE_LIST))
-        return 0;
-    exprs = arena_zalloc(t->doc.arena, k->value->n, sizeof(*exprs));
-    if (!exprs)
-        return -ENOMEM;
-    for (const struct yaml_node *node = k->value->first; node && r == 0; node = node->next)
-        r = read_expr_test(t, node, &exprs[n++]);
-    ret->exprs = exprs;
-    ret->n_exprs = n;
-    return r;
+    return doc_list(&t->doc, k, sizeof(*ret->exprs), read_expr_test, t, &ret->exprs, &ret->n_exprs);
 }

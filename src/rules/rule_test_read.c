@@ -126,9 +126,10 @@ static int check_series(struct rule_test_reading *t, const struct doc_key *keys,
     return 0;
 }
 
-static int read_one_series(struct rule_test_reading *t, const struct yaml_node *node,
-                           struct rule_test_series *ret)
+static int read_series(void *ctx, const struct yaml_node *node, void *series)
 {
+    struct rule_test_reading *t = ctx;
+    struct rule_test_series *ret = series;
     struct doc_key keys[SERIES_KEYS_];
     bool is_whole = doc_keys(&t->doc, node, "an input series", series_keys, SERIES_KEYS_, keys);
     int r;
@@ -147,25 +148,6 @@ static int read_one_series(struct rule_test_reading *t, const struct yaml_node *
         err_hint(e, "write \"series: 'metric{label=\\\"value\\\"}'\" and \"values: '0+1x10'\"");
     }
     return 0;
-}
-
-static int read_series(struct rule_test_reading *t, const struct doc_key *k,
-                       struct rule_test_case *ret)
-{
-    struct rule_test_series *series;
-    size_t n = 0;
-    int r = 0;
-
-    if (!doc_is(&t->doc, k, YAML_NODE_LIST))
-        return 0;
-    series = arena_zalloc(t->doc.arena, k->value->n, sizeof(*series));
-    if (!series)
-        return -ENOMEM;
-    for (const struct yaml_node *node = k->value->first; node && r == 0; node = node->next)
-        r = read_one_series(t, node, &series[n++]);
-    ret->series = series;
-    ret->n_series = n;
-    return r;
 }
 
 /* --- tests --- */
@@ -217,9 +199,10 @@ static void check_steps(struct rule_test_reading *t, const struct yaml_node *nod
     err_hint(e, "choose a longer \"evaluation_interval\" or an earlier \"eval_time\"");
 }
 
-static int read_test(struct rule_test_reading *t, const struct yaml_node *node,
-                     struct rule_test_case *ret)
+static int read_test(void *ctx, const struct yaml_node *node, void *test_case)
 {
+    struct rule_test_reading *t = ctx;
+    struct rule_test_case *ret = test_case;
     struct doc_key keys[TEST_KEYS_];
     int r;
 
@@ -232,7 +215,8 @@ static int read_test(struct rule_test_reading *t, const struct yaml_node *node,
     read_start(t, &keys[TEST_START_TIMESTAMP], &ret->start_ms);
     r = doc_text(&t->doc, &keys[TEST_NAME], &ret->name);
     if (r == 0)
-        r = read_series(t, &keys[TEST_INPUT_SERIES], ret);
+        r = doc_list(&t->doc, &keys[TEST_INPUT_SERIES], sizeof(*ret->series), read_series, t,
+                     &ret->series, &ret->n_series);
     if (r == 0)
         r = rule_test_read_alerts(t, &keys[TEST_ALERT_RULE_TEST], ret);
     if (r == 0)
@@ -242,22 +226,6 @@ static int read_test(struct rule_test_reading *t, const struct yaml_node *node,
     if (r == 0)
         r = doc_text(&t->doc, &keys[TEST_EXTERNAL_URL], &ret->external_url);
     check_steps(t, node, ret);
-    return r;
-}
-
-static int read_tests(struct rule_test_reading *t, const struct doc_key *k)
-{
-    size_t n = 0;
-    int r = 0;
-
-    if (!doc_is(&t->doc, k, YAML_NODE_LIST))
-        return 0;
-    t->test->tests = arena_zalloc(t->doc.arena, k->value->n, sizeof(*t->test->tests));
-    if (!t->test->tests)
-        return -ENOMEM;
-    for (const struct yaml_node *node = k->value->first; node && r == 0; node = node->next)
-        r = read_test(t, node, &t->test->tests[n++]);
-    t->test->n = n;
     return r;
 }
 
@@ -278,7 +246,9 @@ static int read_root(struct rule_test_reading *t)
     if (r == 0)
         r = read_texts(t, &keys[FILE_GROUP_EVAL_ORDER], &test->order, &test->n_order);
     check_order(t);
-    return r == 0 ? read_tests(t, &keys[FILE_TESTS]) : r;
+    return r == 0 ? doc_list(&t->doc, &keys[FILE_TESTS], sizeof(*test->tests), read_test, t,
+                             &test->tests, &test->n)
+                  : r;
 }
 
 static int read_file(struct rule_test_reading *t)
