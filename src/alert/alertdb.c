@@ -137,12 +137,7 @@ static int write_labels(struct labels l, struct buf *out)
 {
     struct jsonw w;
     jsonw_init(&w, out);
-    jsonw_begin_object(&w);
-    for (size_t i = 0; i < l.n; i++) {
-        jsonw_key_str(&w, l.at[i].name);
-        jsonw_str(&w, l.at[i].value);
-    }
-    jsonw_end_object(&w);
+    labels_write(l, NULL, &w);
     return jsonw_error(&w);
 }
 

@@ -49,7 +49,7 @@ static int write_alert(const struct alertmanagers *m, const struct alert_notice 
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
     write_labels(&w, "labels", n->labels, m->external);
-    write_labels(&w, "annotations", annotations, (struct labels){0});
+    labels_write(annotations, "annotations", &w);
     int r = write_time(&w, "startsAt", n->starts_ms);
     if (r == 0)
         r = write_time(&w, "endsAt", n->ends_ms);

@@ -18,17 +18,6 @@ struct writing {
 
 /* --- pieces --- */
 
-static void write_labels(struct jsonw *w, const char *key, struct labels l)
-{
-    jsonw_key(w, key);
-    jsonw_begin_object(w);
-    for (size_t i = 0; i < l.n; i++) {
-        jsonw_key_str(w, l.at[i].name);
-        jsonw_str(w, l.at[i].value);
-    }
-    jsonw_end_object(w);
-}
-
 static void write_time(struct jsonw *w, const char *key, int64_t ms)
 {
     struct buf b;
@@ -86,7 +75,7 @@ static void write_status(struct jsonw *w, const struct dispatch_seen *s)
 static void write_alert(struct jsonw *w, const struct dispatch_seen *s)
 {
     jsonw_begin_object(w);
-    write_labels(w, "annotations", s->alert->annotations);
+    labels_write(s->alert->annotations, "annotations", w);
     write_time(w, "endsAt", s->alert->ends_ms);
     jsonw_key(w, "fingerprint");
     write_fingerprint(w, s->alert->fingerprint);
@@ -99,7 +88,7 @@ static void write_alert(struct jsonw *w, const struct dispatch_seen *s)
     write_status(w, s);
     write_time(w, "updatedAt", s->updated_ms);
     write_text(w, "generatorURL", s->alert->generator_url);
-    write_labels(w, "labels", s->alert->labels);
+    labels_write(s->alert->labels, "labels", w);
     jsonw_end_object(w);
 }
 
@@ -162,7 +151,7 @@ static int on_group_alert(void *ctx, const struct dispatch_seen *s)
         return 0;
     if (!x->is_group_open) {
         jsonw_begin_object(x->w);
-        write_labels(x->w, "labels", x->group->labels);
+        labels_write(x->group->labels, "labels", x->w);
         jsonw_key(x->w, "receiver");
         write_receiver(x->w, x->group->receiver);
         jsonw_key(x->w, "alerts");

@@ -46,17 +46,6 @@ static void print_config(const void *config, struct yamlw *w)
 
 /* --- payload --- */
 
-static void write_labels(struct jsonw *w, const char *key, struct labels l)
-{
-    jsonw_key(w, key);
-    jsonw_begin_object(w);
-    for (size_t i = 0; i < l.n; i++) {
-        jsonw_key_str(w, l.at[i].name);
-        jsonw_str(w, l.at[i].value);
-    }
-    jsonw_end_object(w);
-}
-
 static void write_time(struct jsonw *w, const char *key, int64_t ms, bool is_set)
 {
     struct buf b;
@@ -78,8 +67,8 @@ static void write_alert(struct jsonw *w, const struct alert_view *a)
     jsonw_begin_object(w);
     jsonw_key(w, "status");
     jsonw_cstr(w, a->is_resolved ? "resolved" : "firing");
-    write_labels(w, "labels", a->labels);
-    write_labels(w, "annotations", a->annotations);
+    labels_write(a->labels, "labels", w);
+    labels_write(a->annotations, "annotations", w);
     write_time(w, "startsAt", a->starts_ms, true);
     write_time(w, "endsAt", a->ends_ms, a->is_resolved);
     jsonw_key(w, "generatorURL");
@@ -107,10 +96,10 @@ void receiver_webhook_payload(const struct alert_message *m, size_t max_alerts, 
         write_alert(w, &m->alerts[i]);
     jsonw_end_array(w);
     write_text(w, "notification_reason", m->reason);
-    write_labels(w, "groupLabels", m->group_labels);
-    write_labels(w, "commonLabels", m->common_labels);
-    write_labels(w, "commonAnnotations", m->common_annotations);
-    write_labels(w, "routeLabels", m->route_labels);
+    labels_write(m->group_labels, "groupLabels", w);
+    labels_write(m->common_labels, "commonLabels", w);
+    labels_write(m->common_annotations, "commonAnnotations", w);
+    labels_write(m->route_labels, "routeLabels", w);
     write_text(w, "externalURL", m->external_url);
     write_text(w, "version", SPAN("4"));
     write_text(w, "groupKey", m->group_key);

@@ -94,7 +94,6 @@ void prom_close(struct prom_call *c, struct reader *r);
 void prom_fail_query(struct prom_call *c, int r, const char *text);
 
 /* prom_json.c */
-void prom_write_labels(struct jsonw *w, struct labels l);
 /* The members resultType and result; at most limit series (0: all), more: *ret_is_cut. */
 void prom_write_value(struct jsonw *w, const struct value *v, bool is_range, size_t limit,
                       bool *ret_is_cut);

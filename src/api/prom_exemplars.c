@@ -62,7 +62,7 @@ static int write_series(struct walk *k, struct labels l, size_t first, size_t en
         if (!is_begun) {
             jsonw_begin_object(w);
             jsonw_key(w, "seriesLabels");
-            prom_write_labels(w, l);
+            labels_write(l, NULL, w);
             jsonw_key(w, "exemplars");
             jsonw_begin_array(w);
             is_begun = true;

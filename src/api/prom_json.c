@@ -115,21 +115,11 @@ static void write_histogram_point(struct jsonw *w, int64_t ms, const struct fhis
     jsonw_end_array(w);
 }
 
-void prom_write_labels(struct jsonw *w, struct labels l)
-{
-    jsonw_begin_object(w);
-    for (size_t i = 0; i < l.n; i++) {
-        jsonw_key_str(w, l.at[i].name);
-        jsonw_str(w, l.at[i].value);
-    }
-    jsonw_end_object(w);
-}
-
 static void begin_series(struct jsonw *w, struct labels l)
 {
     jsonw_begin_object(w);
     jsonw_key(w, "metric");
-    prom_write_labels(w, l);
+    labels_write(l, NULL, w);
 }
 
 /* One array of points of a kind, with its key before the first one. */

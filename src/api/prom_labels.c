@@ -112,7 +112,7 @@ void prom_labels_series(struct prom_call *c)
     prom_begin(c);
     jsonw_begin_array(&c->w);
     for (size_t i = 0; i < n; i++)
-        prom_write_labels(&c->w, series[i].labels);
+        labels_write(series[i].labels, NULL, &c->w);
     jsonw_end_array(&c->w);
     prom_end(c);
 }

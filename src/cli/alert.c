@@ -11,7 +11,7 @@
 #include "alert/matchers.h"
 #include "base/clock.h"
 #include "cli/alert_show.h"
-#include "cli/answer.h"
+#include "cli/dialog.h"
 #include "cli/flag.h"
 
 enum { WORDS_MAX = 32, REQUEST_MAX = 256 * 1024 };
@@ -83,11 +83,11 @@ static int read_flag(struct flag *f, void *ctx, struct err *reterr)
 /* 1: go on; 0: help was asked for. */
 static int options_parse(int argc, char **argv, struct options *o, struct err *reterr)
 {
-    struct answer_words words = {o->words, 0, WORDS_MAX, ""};
+    struct dialog_words words = {o->words, 0, WORDS_MAX, ""};
     *o = (struct options){0};
     int r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
     if (r == 0)
-        r = answer_read_words(argc, argv, &words, read_flag, o, reterr);
+        r = dialog_read_words(argc, argv, &words, read_flag, o, reterr);
     o->n_words = words.n;
     return r;
 }
@@ -115,7 +115,7 @@ static int ask_and_print(const struct options *o, struct talk_question q,
 {
     struct buf body;
     buf_init(&body, TALK_ANSWER_MAX);
-    int r = answer_get(&o->at, q, &body, NULL, reterr);
+    int r = dialog_get(&o->at, q, &body, NULL, reterr);
     if (r == 0)
         r = print(o, &body, show, reterr);
     buf_done(&body);
@@ -299,7 +299,7 @@ static int run_unsilence(const struct options *o, struct err *reterr)
         if (r == 0)
             r = buf_append(&path, span_of("", 1));
         if (r == 0)
-            r = answer_get(&o->at,
+            r = dialog_get(&o->at,
                            (struct talk_question){.path = buf_span(&path).p, .method = "DELETE"},
                            &body, NULL, reterr);
         buf_done(&body);
@@ -317,7 +317,7 @@ static int run_test(const struct options *o, struct err *reterr)
     buf_init(&out, REQUEST_MAX);
     int r = talk_add(&form, SPAN("receiver"), o->words[0]);
     if (r == 0)
-        r = answer_get(
+        r = dialog_get(
             &o->at, (struct talk_question){.path = "/api/v1/alerts/test", .form = buf_span(&form)},
             &body, NULL, reterr);
     if (r == 0 && (r = alert_show_test(buf_span(&body), &is_delivered, &out)) < 0)

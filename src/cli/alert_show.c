@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/timestamp.h"
-#include "cli/answer.h"
+#include "cli/dialog.h"
 #include "cli/terminal.h"
 
 static int put(struct buf *out, const char *before, struct span s)
@@ -46,7 +46,7 @@ static int put_labels(struct buf *out, const json_t *labels)
             continue;
         r = put(out, is_first ? "    " : "  ", span_cstr(key));
         if (r == 0)
-            r = put(out, "=", answer_text(labels, key));
+            r = put(out, "=", dialog_text(labels, key));
         is_first = false;
     }
     return r == 0 && !is_first ? buf_append(out, SPAN("\n")) : r;
@@ -60,7 +60,7 @@ static int put_annotations(struct buf *out, const json_t *annotations)
                                          "    evidence: ", "    requests: ", "    runbook: "};
     int r = 0;
     for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++) {
-        struct span s = answer_text(annotations, keys[i]);
+        struct span s = dialog_text(annotations, keys[i]);
         if (s.n == 0)
             continue;
         r = put(out, before[i], s);
@@ -74,18 +74,18 @@ static int put_alert(struct buf *out, const json_t *a, int64_t now_ms)
 {
     const json_t *labels = json_object_get(a, "labels");
     const json_t *status = json_object_get(a, "status");
-    struct span tier = answer_text(labels, "tier");
+    struct span tier = dialog_text(labels, "tier");
     if (!json_is_object(labels) || !json_is_object(status))
         return -EPROTO;
     int r = put(out, "", tier.n > 0 ? tier : SPAN("-"));
     if (r == 0)
-        r = put(out, "  ", answer_text(labels, "alertname"));
+        r = put(out, "  ", dialog_text(labels, "alertname"));
     if (r == 0)
-        r = put(out, "  ", answer_text(status, "state"));
+        r = put(out, "  ", dialog_text(status, "state"));
     if (r == 0)
         r = buf_append(out, SPAN(", since "));
     if (r == 0)
-        r = put_age(out, answer_text(a, "startsAt"), now_ms);
+        r = put_age(out, dialog_text(a, "startsAt"), now_ms);
     if (r == 0)
         r = buf_append(out, SPAN("\n"));
     if (r == 0)
@@ -98,7 +98,7 @@ static int show_each(struct span json, int64_t now_ms, struct buf *out,
                      int (*show)(struct buf *out, const json_t *one, int64_t now_ms),
                      const char *nothing)
 {
-    json_t *all = answer_load(json);
+    json_t *all = dialog_load(json);
     json_t *list = json_is_object(all) ? json_object_get(all, "data") : all;
     int r = json_is_array(list) ? 0 : -EPROTO;
     size_t i;
@@ -131,33 +131,33 @@ static const char *operator_of(const json_t *m)
 
 static int put_silence(struct buf *out, const json_t *s, int64_t now_ms)
 {
-    struct span state = answer_text(json_object_get(s, "status"), "state");
+    struct span state = dialog_text(json_object_get(s, "status"), "state");
     const json_t *m;
     size_t i;
     if (!json_is_object(s))
         return -EPROTO;
     if (span_eq(state, SPAN("expired")))
         return 0;
-    int r = put(out, "", answer_text(s, "id"));
+    int r = put(out, "", dialog_text(s, "id"));
     if (r == 0)
         r = put(out, "  ", state);
     if (r == 0)
         r = buf_append(out, SPAN(", ends in "));
     if (r == 0)
-        r = put_age(out, answer_text(s, "endsAt"), now_ms);
+        r = put_age(out, dialog_text(s, "endsAt"), now_ms);
     if (r == 0)
         r = buf_append(out, SPAN("\n   "));
     json_array_foreach(json_object_get(s, "matchers"), i, m)
     {
         if (r == 0)
-            r = put(out, " ", answer_text(m, "name"));
+            r = put(out, " ", dialog_text(m, "name"));
         if (r == 0)
-            r = put(out, operator_of(m), answer_text(m, "value"));
+            r = put(out, operator_of(m), dialog_text(m, "value"));
     }
     if (r == 0)
-        r = put(out, "\n    ", answer_text(s, "comment"));
-    if (r == 0 && answer_text(s, "createdBy").n > 0)
-        r = put(out, ", by ", answer_text(s, "createdBy"));
+        r = put(out, "\n    ", dialog_text(s, "comment"));
+    if (r == 0 && dialog_text(s, "createdBy").n > 0)
+        r = put(out, ", by ", dialog_text(s, "createdBy"));
     return r < 0 ? r : buf_append(out, SPAN("\n"));
 }
 
@@ -174,8 +174,8 @@ int alert_show_silences(struct span json, int64_t now_ms, struct buf *out)
 
 int alert_show_silence_id(struct span json, int64_t now_ms, struct buf *out)
 {
-    json_t *all = answer_load(json);
-    struct span id = answer_text(all, "silenceID");
+    json_t *all = dialog_load(json);
+    struct span id = dialog_text(all, "silenceID");
     (void)now_ms;
     int r = id.n > 0 ? put(out, "", id) : -EPROTO;
     if (r == 0)
@@ -200,12 +200,12 @@ static int put_failed(struct buf *out, const json_t *o, const char *behind)
 
 static int put_problem(struct buf *out, const json_t *o)
 {
-    struct span error = answer_text(o, "error");
+    struct span error = dialog_text(o, "error");
     int r = error.n > 0 ? put(out, "    ", error) : 0;
     if (r == 0 && error.n > 0)
         r = buf_append(out, SPAN("\n"));
-    if (r == 0 && answer_text(o, "hint").n > 0) {
-        r = put(out, "    hint: ", answer_text(o, "hint"));
+    if (r == 0 && dialog_text(o, "hint").n > 0) {
+        r = put(out, "    hint: ", dialog_text(o, "hint"));
         if (r == 0)
             r = buf_append(out, SPAN("\n"));
     }
@@ -214,13 +214,13 @@ static int put_problem(struct buf *out, const json_t *o)
 
 static int put_name_of(struct buf *out, const json_t *o)
 {
-    int r = put(out, "", answer_text(o, "receiver"));
-    return r < 0 ? r : put(out, " ", answer_text(o, "kind"));
+    int r = put(out, "", dialog_text(o, "receiver"));
+    return r < 0 ? r : put(out, " ", dialog_text(o, "kind"));
 }
 
 static int put_receiver(struct buf *out, const json_t *o, int64_t now_ms)
 {
-    struct span at = answer_text(o, "lastDeliveredAt");
+    struct span at = dialog_text(o, "lastDeliveredAt");
     int r = put_name_of(out, o);
     if (r == 0)
         r = buf_append(out, SPAN(": "));
@@ -244,7 +244,7 @@ static int put_waiting(struct buf *out, const json_t *o, int64_t now_ms)
     bool is_over = json_is_true(json_object_get(o, "givenUp"));
     int r = put_name_of(out, o);
     if (r == 0)
-        r = put(out, " ", answer_text(o, "groupKey"));
+        r = put(out, " ", dialog_text(o, "groupKey"));
     if (r == 0)
         r = buf_append(out, SPAN(": "));
     if (r == 0)
@@ -252,7 +252,7 @@ static int put_waiting(struct buf *out, const json_t *o, int64_t now_ms)
     if (r == 0)
         r = buf_append(out, is_over ? SPAN(", not tried again\n") : SPAN(", tried again in "));
     if (r == 0 && !is_over)
-        r = put_age(out, answer_text(o, "nextAttemptAt"), now_ms);
+        r = put_age(out, dialog_text(o, "nextAttemptAt"), now_ms);
     if (r == 0 && !is_over)
         r = buf_append(out, SPAN("\n"));
     return r < 0 ? r : put_problem(out, o);
@@ -260,7 +260,7 @@ static int put_waiting(struct buf *out, const json_t *o, int64_t now_ms)
 
 int alert_show_deliveries(struct span json, int64_t now_ms, struct buf *out)
 {
-    json_t *all = answer_load(json);
+    json_t *all = dialog_load(json);
     const json_t *data = json_object_get(all, "data");
     const json_t *waiting = json_object_get(data, "waiting");
     const json_t *receivers = json_object_get(data, "receivers");
@@ -293,9 +293,9 @@ int alert_show_names(struct span json, int64_t now_ms, struct buf *out)
 
 int alert_show_test(struct span json, bool *ret_delivered, struct buf *out)
 {
-    json_t *all = answer_load(json);
+    json_t *all = dialog_load(json);
     const json_t *data = json_object_get(all, "data");
-    struct span text = answer_text(data, "text");
+    struct span text = dialog_text(data, "text");
     int r = json_is_object(data) ? 0 : -EPROTO;
     *ret_delivered = json_is_true(json_object_get(data, "delivered"));
     while (r == 0 && text.n > 0) {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/answer.h"
+#include "cli/dialog.h"
 #include "cli/flag.h"
 #include "cli/incident_show.h"
 #include "cli/terminal.h"
@@ -99,11 +99,11 @@ static int read_flag(struct flag *f, void *ctx, struct err *reterr)
 /* 1: go on; 0: help was asked for. */
 static int options_parse(int argc, char **argv, struct options *o, struct err *reterr)
 {
-    struct answer_words words = {o->words, 0, WORDS_MAX, "; quote a text"};
+    struct dialog_words words = {o->words, 0, WORDS_MAX, "; quote a text"};
     *o = (struct options){0};
     int r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
     if (r == 0)
-        r = answer_read_words(argc, argv, &words, read_flag, o, reterr);
+        r = dialog_read_words(argc, argv, &words, read_flag, o, reterr);
     o->n_words = words.n;
     return r;
 }
@@ -136,7 +136,7 @@ static int look(const struct options *o, struct buf *path,
     buf_init(&out, TALK_ANSWER_MAX);
     int r = buf_append(path, span_of("", 1)); /* a C string */
     if (r == 0)
-        r = answer_get(&o->at, (struct talk_question){.path = buf_span(path).p, .method = "GET"},
+        r = dialog_get(&o->at, (struct talk_question){.path = buf_span(path).p, .method = "GET"},
                        &body, NULL, reterr);
     else
         err_set(reterr, r, "%s", err_str(r));
@@ -206,7 +206,7 @@ static int tell(const struct options *o, const char *what, struct buf *form, str
     if (r < 0)
         err_set(reterr, r, "%s", err_str(r));
     else
-        r = answer_get(&o->at,
+        r = dialog_get(&o->at,
                        (struct talk_question){.path = buf_span(&path).p, .form = buf_span(form)},
                        &body, NULL, reterr);
     if (r == 0 && o->is_json)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/timestamp.h"
-#include "cli/answer.h"
+#include "cli/dialog.h"
 #include "cli/terminal.h"
 #include "incident/incidents.h"
 #include "incident/readable.h"
@@ -31,8 +31,8 @@ static int put_moment(struct buf *out, const char *before, struct span time)
 static int put_length(struct buf *out, const char *before, const json_t *o)
 {
     wall_t from, to;
-    if (timestamp_parse(answer_text(o, "started_at"), &from) < 0 ||
-        timestamp_parse(answer_text(o, "ended_at"), &to) < 0)
+    if (timestamp_parse(dialog_text(o, "started_at"), &from) < 0 ||
+        timestamp_parse(dialog_text(o, "ended_at"), &to) < 0)
         return 0;
     int r = buf_append(out, span_cstr(before));
     return r < 0 ? r : readable_duration((to.us - from.us) / 1000, out);
@@ -40,13 +40,13 @@ static int put_length(struct buf *out, const char *before, const json_t *o)
 
 static int put_head(struct buf *out, const json_t *o)
 {
-    int r = put(out, "", answer_text(o, "id"));
+    int r = put(out, "", dialog_text(o, "id"));
     if (r == 0)
-        r = put(out, "  ", answer_text(o, "tier"));
+        r = put(out, "  ", dialog_text(o, "tier"));
     if (r == 0)
-        r = put(out, "  ", answer_text(o, "state"));
+        r = put(out, "  ", dialog_text(o, "state"));
     if (r == 0)
-        r = put_moment(out, "  from ", answer_text(o, "started_at"));
+        r = put_moment(out, "  from ", dialog_text(o, "started_at"));
     if (r == 0)
         r = buf_append(out, SPAN(" UTC"));
     return r == 0 ? put_length(out, ", ", o) : r;
@@ -74,8 +74,8 @@ static int put_summary(struct buf *out, const json_t *o)
     if (!json_is_object(o))
         return -EPROTO;
     int r = put_head(out, o);
-    if (r == 0 && answer_text(o, "acknowledged_by").n > 0)
-        r = put(out, ", acknowledged by ", answer_text(o, "acknowledged_by"));
+    if (r == 0 && dialog_text(o, "acknowledged_by").n > 0)
+        r = put(out, ", acknowledged by ", dialog_text(o, "acknowledged_by"));
     if (r == 0 && n_notes > 0)
         r = buf_printf(out, ", %lld note%s", n_notes, n_notes == 1 ? "" : "s");
     if (r == 0 && json_is_true(json_object_get(o, "is_noise")))
@@ -87,7 +87,7 @@ static int put_summary(struct buf *out, const json_t *o)
 
 int incident_show_list(struct span json, size_t width, struct buf *out)
 {
-    json_t *all = answer_load(json);
+    json_t *all = dialog_load(json);
     const json_t *list = json_object_get(all, "data"), *one;
     size_t i;
     int r = json_is_array(list) ? 0 : -EPROTO;
@@ -117,7 +117,7 @@ static int put_labels(struct buf *out, const char *before, json_t *labels)
             continue;
         r = put(out, is_first ? before : "  ", span_cstr(key));
         if (r == 0)
-            r = put(out, "=", answer_text(labels, key));
+            r = put(out, "=", dialog_text(labels, key));
         is_first = false;
     }
     return r;
@@ -138,8 +138,8 @@ static int put_field(struct buf *out, const char *before, struct span s)
 
 static struct span found(const json_t *alert, const char *key)
 {
-    struct span s = answer_text(json_object_get(alert, "evidence"), key);
-    return s.n > 0 ? s : answer_text(json_object_get(alert, "annotations"), key);
+    struct span s = dialog_text(json_object_get(alert, "evidence"), key);
+    return s.n > 0 ? s : dialog_text(json_object_get(alert, "annotations"), key);
 }
 
 static int put_texts(struct buf *out, const json_t *alert)
@@ -159,11 +159,11 @@ static int put_texts(struct buf *out, const json_t *alert)
 
 static int put_alert(struct buf *out, const json_t *a)
 {
-    int r = put(out, "  ", answer_text(a, "tier"));
+    int r = put(out, "  ", dialog_text(a, "tier"));
     if (r == 0)
-        r = put(out, "  ", answer_text(a, "name"));
+        r = put(out, "  ", dialog_text(a, "name"));
     if (r == 0)
-        r = put_moment(out, "  from ", answer_text(a, "started_at"));
+        r = put_moment(out, "  from ", dialog_text(a, "started_at"));
     if (r == 0)
         r = put_length(out, ", ", a);
     if (r == 0 && json_is_true(json_object_get(a, "is_firing")))
@@ -212,11 +212,11 @@ static int put_curve(struct buf *out, const json_t *c, size_t width)
     size_t i;
     if (json_array_size(list) == 0)
         return 0;
-    int r = put(out, "  ", answer_text(c, "title"));
-    if (r == 0 && answer_text(c, "unit").n > 0)
-        r = put(out, ", ", answer_text(c, "unit"));
+    int r = put(out, "  ", dialog_text(c, "title"));
+    if (r == 0 && dialog_text(c, "unit").n > 0)
+        r = put(out, ", ", dialog_text(c, "unit"));
     if (r == 0)
-        r = put_moment(out, ", from ", answer_text(c, "from"));
+        r = put_moment(out, ", from ", dialog_text(c, "from"));
     if (r == 0)
         r = buf_append(out, SPAN("\n"));
     json_array_foreach(list, i, s)
@@ -229,14 +229,14 @@ static int put_curve(struct buf *out, const json_t *c, size_t width)
 
 static int put_note(struct buf *out, const json_t *n)
 {
-    struct span act = answer_text(n, "act"), rest = answer_text(n, "text");
-    int r = put_moment(out, "  ", answer_text(n, "at"));
+    struct span act = dialog_text(n, "act"), rest = dialog_text(n, "text");
+    int r = put_moment(out, "  ", dialog_text(n, "at"));
     if (r == 0)
-        r = put(out, "  ", answer_text(n, "author"));
+        r = put(out, "  ", dialog_text(n, "author"));
     if (r == 0 && act.n > 0)
         r = put(out, ": ", act);
-    if (r == 0 && answer_text(n, "alert").n > 0)
-        r = put(out, " ", answer_text(n, "alert"));
+    if (r == 0 && dialog_text(n, "alert").n > 0)
+        r = put(out, " ", dialog_text(n, "alert"));
     if (r == 0)
         r = buf_append(out, SPAN("\n"));
     while (r == 0 && rest.n > 0)
@@ -276,11 +276,11 @@ static int put_curves(struct buf *out, const json_t *list, size_t width)
 
 int incident_show_one(struct span json, size_t width, struct buf *out)
 {
-    json_t *all = answer_load(json);
+    json_t *all = dialog_load(json);
     const json_t *o = json_object_get(all, "data");
-    int r = answer_text(o, "id").n > 0 ? put_head(out, o) : -EPROTO;
-    if (r == 0 && answer_text(o, "acknowledged_by").n > 0)
-        r = put(out, ", acknowledged by ", answer_text(o, "acknowledged_by"));
+    int r = dialog_text(o, "id").n > 0 ? put_head(out, o) : -EPROTO;
+    if (r == 0 && dialog_text(o, "acknowledged_by").n > 0)
+        r = put(out, ", acknowledged by ", dialog_text(o, "acknowledged_by"));
     if (r == 0)
         r = buf_append(out, SPAN("\n"));
     if (r == 0)

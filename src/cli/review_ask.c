@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/clock.h"
-#include "cli/answer.h"
+#include "cli/dialog.h"
 #include "cli/flag.h"
 
 enum { FORM_MAX = 64 * 1024 };
@@ -75,11 +75,11 @@ static int check(const struct options *o, struct err *reterr)
 /* 1: go on; 0: help was asked for. */
 static int options_parse(int argc, char **argv, struct options *o, struct err *reterr)
 {
-    struct answer_words words = {NULL, 0, 0, ": flags begin with --"};
+    struct dialog_words words = {NULL, 0, 0, ": flags begin with --"};
     *o = (struct options){.since_ns = SINCE_DAYS * DAY_NS};
     int r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
     if (r == 0)
-        r = answer_read_words(argc, argv, &words, read_flag, o, reterr);
+        r = dialog_read_words(argc, argv, &words, read_flag, o, reterr);
     return r == 1 ? check(o, reterr) : r;
 }
 
@@ -103,7 +103,7 @@ static int review(const struct options *o, struct err *reterr)
     if (r < 0)
         (void)err_set(reterr, r, "%s", err_str(r));
     else
-        r = answer_get(&o->at, question, &answer, &status, reterr);
+        r = dialog_get(&o->at, question, &answer, &status, reterr);
     if (status == 503)
         err_hint(reterr, "the gateway needs data_dir in its configuration; a shorter --since takes "
                          "less time");

@@ -107,27 +107,18 @@ void history_write(struct store *s, struct jsonw *w)
 
 /* --- what Prometheus' API tells of targets --- */
 
-static void labels_write(struct jsonw *w, const char *key, const char *instance)
-{
-    jsonw_key(w, key);
-    jsonw_begin_object(w);
-    jsonw_key(w, "instance");
-    jsonw_cstr(w, instance);
-    jsonw_key(w, "job");
-    jsonw_cstr(w, JOB);
-    jsonw_end_object(w);
-}
-
 void history_target_write(const struct config *c, const char *instance, struct jsonw *w)
 {
+    struct label pairs[HISTORY_OWN_LABELS];
+    struct labels own = history_own_labels(instance, pairs);
     char url[300], every[32];
     int64_t every_ms = c->history_interval_ns / NS_PER_MS;
 
     (void)snprintf(url, sizeof(url), "http://%s/metrics", instance);
     (void)snprintf(every, sizeof(every), "%gs", (double)every_ms / 1000);
     jsonw_begin_object(w);
-    labels_write(w, "discoveredLabels", instance);
-    labels_write(w, "labels", instance);
+    labels_write(own, "discoveredLabels", w);
+    labels_write(own, "labels", w);
     jsonw_key(w, "scrapePool");
     jsonw_cstr(w, JOB);
     jsonw_key(w, "scrapeUrl");

@@ -39,17 +39,6 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
         jsonw_cstr(w, readable_time(ms, text));
 }
 
-static void write_labels(struct jsonw *w, const char *key, struct labels l)
-{
-    jsonw_key(w, key);
-    jsonw_begin_object(w);
-    for (size_t i = 0; i < l.n; i++) {
-        jsonw_key_str(w, l.at[i].name);
-        jsonw_str(w, l.at[i].value);
-    }
-    jsonw_end_object(w);
-}
-
 /* "open": something fires; "ending": nothing does, and it may come back; "closed". */
 static const char *state_name(enum incident_state state, int64_t to_ms)
 {
@@ -130,9 +119,9 @@ static void write_episode(const struct incident_view *v, const struct incident_e
     write_time(w, "ended_at", e->to_ms);
     write_number(w, "value", e->value);
     write_number(w, "last_value", e->last_value);
-    write_labels(w, "labels", e->labels);
-    write_labels(w, "annotations", e->annotations);
-    write_labels(w, "evidence", e->evidence);
+    labels_write(e->labels, "labels", w);
+    labels_write(e->annotations, "annotations", w);
+    labels_write(e->evidence, "evidence", w);
     write_requests(w, e);
     write_text(w, "expr", e->expr);
     write_text(w, "generator_url", e->url);
@@ -156,7 +145,7 @@ static void write_point(struct jsonw *w, float v)
 static void write_series(const struct curve *c, const struct curve_series *s, struct jsonw *w)
 {
     jsonw_begin_object(w);
-    write_labels(w, "labels", s->labels);
+    labels_write(s->labels, "labels", w);
     jsonw_key(w, "values");
     jsonw_begin_array(w);
     for (size_t k = 0; k < c->n_points; k++)

@@ -58,17 +58,6 @@ static void put_slo(struct jsonw *w, const struct slo *slo, enum slo_objective o
     put_number(w, "target", slo->targets[o].target);
 }
 
-static void put_labels(struct jsonw *w, struct labels l)
-{
-    jsonw_key(w, "labels");
-    jsonw_begin_object(w);
-    for (size_t i = 0; i < l.n; i++) {
-        jsonw_key_str(w, l.at[i].name);
-        jsonw_str(w, l.at[i].value);
-    }
-    jsonw_end_object(w);
-}
-
 /* --- what it is from --- */
 
 static void put_objectives_range(const struct review *r, struct jsonw *w)
@@ -143,7 +132,7 @@ static void put_top(struct jsonw *w, const struct rule_row *row)
     jsonw_begin_array(w);
     for (size_t i = 0; i < row->n_top; i++) {
         jsonw_begin_object(w);
-        put_labels(w, row->top[i]->labels);
+        labels_write(row->top[i]->labels, "labels", w);
         put_count(w, "fired", row->top[i]->n_fired);
         put_count(w, "noise", row->top[i]->n_noise);
         put_seconds(w, "firing_s", row->top[i]->firing_ms);

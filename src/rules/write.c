@@ -64,17 +64,6 @@ static void write_span(struct jsonw *w, const char *key, struct span s)
     jsonw_str(w, s);
 }
 
-static void write_labels(struct jsonw *w, const char *key, struct labels l)
-{
-    jsonw_key(w, key);
-    jsonw_begin_object(w);
-    for (size_t i = 0; i < l.n; i++) {
-        jsonw_key_str(w, l.at[i].name);
-        jsonw_str(w, l.at[i].value);
-    }
-    jsonw_end_object(w);
-}
-
 static void write_written(struct jsonw *w, const char *key, const struct override *at, size_t n)
 {
     jsonw_key(w, key);
@@ -91,8 +80,8 @@ static void write_written(struct jsonw *w, const char *key, const struct overrid
 static void write_alert(struct jsonw *w, const struct alert_state *a)
 {
     jsonw_begin_object(w);
-    write_labels(w, "labels", a->labels->labels);
-    write_labels(w, "annotations", a->annotations->labels);
+    labels_write(a->labels->labels, "labels", w);
+    labels_write(a->annotations->labels, "annotations", w);
     write_span(w, "state", span_cstr(alert_phase_name(a->phase)));
     write_time(w, "activeAt", a->active_ms);
     if (a->keep_since_ms != ALERT_NEVER)

@@ -80,6 +80,9 @@ int labels_print_pairs(struct labels l, struct buf *out) WARN_UNUSED;
 /* A text between double quotes: \\ \" \n \t and the like, \x.. for other controls and for bytes
  * that are no UTF-8. */
 int labels_quote(struct span text, struct buf *out) WARN_UNUSED;
+/* "key": {"a":"b", ...} into the object that is open in w; key NULL: the object alone. */
+struct jsonw;
+void labels_write(struct labels l, const char *key, struct jsonw *w);
 /* A label's name, quoted where it is not classic. */
 int labels_print_label_name(struct span name, struct buf *out) WARN_UNUSED;
 

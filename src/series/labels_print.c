@@ -2,6 +2,7 @@
 /*
  * series/labels_print.c - sets of labels as text, as users of Prometheus know them.
  */
+#include "base/jsonw.h"
 #include "base/utf8.h"
 #include "series/labels.h"
 
@@ -90,4 +91,16 @@ int labels_print(struct labels l, struct buf *out)
         n_pairs++;
     }
     return r == 0 && n_pairs > 0 ? buf_append(out, SPAN("}")) : r;
+}
+
+void labels_write(struct labels l, const char *key, struct jsonw *w)
+{
+    if (key)
+        jsonw_key(w, key);
+    jsonw_begin_object(w);
+    for (size_t i = 0; i < l.n; i++) {
+        jsonw_key_str(w, l.at[i].name);
+        jsonw_str(w, l.at[i].value);
+    }
+    jsonw_end_object(w);
 }

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "cli/answer.h"
+#include "cli/dialog.h"
 #include "cli/flag.h"
 
 static void what_a_refusal_says(void **state)
@@ -22,7 +22,7 @@ static void what_a_refusal_says(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct buf b;
         buf_init(&b, 1000);
-        assert_int_equal(answer_print_refusal(span_cstr(rows[i].body), &b), 0);
+        assert_int_equal(dialog_print_refusal(span_cstr(rows[i].body), &b), 0);
         assert_span_equal(rows[i].body, buf_span(&b), span_cstr(rows[i].says));
         buf_done(&b);
     }
@@ -54,10 +54,10 @@ static void words_and_flags(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct span at[2];
-        struct answer_words w = {at, 0, 2, "; quote a text"};
+        struct dialog_words w = {at, 0, 2, "; quote a text"};
         struct err err = {0};
         bool is_all = false;
-        int r = answer_read_words(rows[i].argc, (char **)(uintptr_t)rows[i].argv, &w, take_all,
+        int r = dialog_read_words(rows[i].argc, (char **)(uintptr_t)rows[i].argv, &w, take_all,
                                   &is_all, &err);
         assert_int_equal(r, rows[i].result);
         assert_int_equal(w.n, rows[i].n);
@@ -70,5 +70,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_a_refusal_says),
                                        cmocka_unit_test(words_and_flags)};
-    return cmocka_run_group_tests_name("cli/answer", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("cli/dialog", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cli/answer.h"
+#include "cli/dialog.h"
 
 #include <errno.h>
 
@@ -7,7 +7,7 @@
 #include "cli/flag.h"
 #include "cli/terminal.h"
 
-int answer_read_words(int argc, char **argv, struct answer_words *w,
+int dialog_read_words(int argc, char **argv, struct dialog_words *w,
                       int (*read)(struct flag *f, void *ctx, struct err *reterr), void *ctx,
                       struct err *reterr)
 {
@@ -32,23 +32,23 @@ int answer_read_words(int argc, char **argv, struct answer_words *w,
     return r;
 }
 
-json_t *answer_load(struct span json)
+json_t *dialog_load(struct span json)
 {
     return json_loadb(json.p ? json.p : "", json.n, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 }
 
-struct span answer_text(const json_t *object, const char *key)
+struct span dialog_text(const json_t *object, const char *key)
 {
     const json_t *v = json_object_get(object, key);
     return json_is_string(v) ? span_of(json_string_value(v), json_string_length(v)) : SPAN("");
 }
 
-int answer_print_refusal(struct span json, struct buf *out)
+int dialog_print_refusal(struct span json, struct buf *out)
 {
-    json_t *all = answer_load(json);
+    json_t *all = dialog_load(json);
     struct span text = json_is_string(all)
                            ? span_of(json_string_value(all), json_string_length(all))
-                           : answer_text(all, "error");
+                           : dialog_text(all, "error");
     int r = terminal_put(text.n > 0 ? text : json, out);
     json_decref(all);
     return r;
@@ -58,14 +58,14 @@ static int refused(int status, struct span body, struct err *reterr)
 {
     struct buf text;
     buf_init(&text, TALK_ANSWER_MAX);
-    int r = answer_print_refusal(body, &text);
+    int r = dialog_print_refusal(body, &text);
     err_set(reterr, -EREMOTEIO, "refused with status %d: %.*s", status,
             SPAN_ARG(r == 0 ? buf_span(&text) : SPAN("out of memory")));
     buf_done(&text);
     return -EREMOTEIO;
 }
 
-int answer_get(const struct talk_place *at, struct talk_question q, struct buf *body,
+int dialog_get(const struct talk_place *at, struct talk_question q, struct buf *body,
                int *ret_status, struct err *reterr)
 {
     int status = 0;
