@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -196,11 +197,24 @@ static int write_first_page(struct spill *s)
     return write_at(s->fd, span_of(page, sizeof(page)), 0);
 }
 
+/*
+ * Epochs grow, and are no other file's: its blocks would pass for those of this one
+ * (store/aside.h). The time, and behind it what tells apart those that begin in the same
+ * microsecond.
+ */
+static uint64_t next_epoch(uint64_t before)
+{
+    enum { BITS = 11 };
+    static _Atomic uint64_t n_made;
+    uint64_t own = (uint64_t)getpid() * 37 + atomic_fetch_add(&n_made, 1);
+    uint64_t now = (uint64_t)clock_wall().us << BITS | (own & ((1u << BITS) - 1));
+    return now > before ? now : before + 1;
+}
+
 /* Everything that is there is void. */
 static int begin_epoch(struct spill *s)
 {
-    uint64_t now = (uint64_t)clock_wall().us;
-    s->epoch = now > s->epoch ? now : s->epoch + 1;
+    s->epoch = next_epoch(s->epoch);
     s->at = s->end = FIRST_PAGE;
     s->n_at = 0;
     s->next_number = 1;

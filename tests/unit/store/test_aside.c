@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/limits.h"
 #include "base/mem.h"
+#include "fakeclock.h"
 #include "harness.h"
 #include "memfail.h"
 #include "sample.h"
@@ -106,6 +108,30 @@ static void copy(const char *from, const char *to)
 
 /* Killed behind the last commit, before the file was removed; between them, another was taken in.
  */
+/* Two processes may begin their files in the same microsecond: blocks of one are none of the other.
+ */
+static void files_of_one_moment_are_told_apart(void **state)
+{
+    (void)state;
+    struct fixture f;
+    glob_t found = {0};
+    setup(&f);
+    fakeclock_install(NS_PER_S, first_day * DAY_US * NS_PER_US);
+    struct spill *first = leave(&f, 1);
+    assert_int_equal(glob(tempdir_file(&f.dir, "spill-*"), 0, NULL, &found), 0);
+    assert_int_equal(rename(found.gl_pathv[0], tempdir_file(&f.dir, "spill-1-1")), 0);
+    globfree(&found);
+    struct spill *second = leave(&f, 2);
+    fakeclock_remove();
+    spill_close(first);
+    take_in_all(&f);
+    assert_int_equal(tally_scanned(f.dir.path), N_ROWS);
+    spill_close(second);
+    take_in_all(&f);
+    assert_int_equal(tally_scanned(f.dir.path), 2 * N_ROWS);
+    teardown(&f);
+}
+
 static void a_file_that_comes_back_is_known(void **state)
 {
     (void)state;
@@ -180,6 +206,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_what_was_left_is_taken_in),
+        cmocka_unit_test(files_of_one_moment_are_told_apart),
         cmocka_unit_test(a_file_that_comes_back_is_known),
         cmocka_unit_test(a_file_that_cannot_be_read_is_given_up),
         cmocka_unit_test(without_memory_rows_stay),
