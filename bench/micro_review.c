@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "review/review.h"
+#include "scratch.h"
 #include "tsdb/tsdb.h"
 
 enum { N_PAIRS = 2, N_OBJECTIVES = 3, N_MODELS = 3, N_ALERTS = 5, MINUTE_MS = 60 * 1000 };
@@ -228,19 +229,6 @@ static void measure(const struct review_question *q)
     r = review_free(r);
 }
 
-static void remove_store(const char *dir)
-{
-    static const char *const files[] = {"series.db", "series.db-wal", "series.db-shm",
-                                        "series.db.lock"};
-    char path[64];
-    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", dir, files[i]);
-        (void)unlink(path);
-    }
-    if (rmdir(dir) < 0)
-        (void)fprintf(stderr, "left behind: %s\n", dir);
-}
-
 static void fill_all(struct fill *f, int n_days, int n_rules, size_t n_lines)
 {
     for (int day = 0; day < n_days; day++) {
@@ -267,15 +255,15 @@ int main(int argc, char **argv)
 {
     int n_days = argc > 1 ? atoi(argv[1]) : 90, n_rules = argc > 2 ? atoi(argv[2]) : 30;
     int n_slos = argc > 3 && atoi(argv[3]) <= SLO_MAX ? atoi(argv[3]) : 10;
-    char dir[] = "/tmp/micro_review.XXXXXX", path[64];
+    struct scratch dir;
+    char path[300];
     struct fill f = {.n_samples = 0};
     struct tsdb_config config = {0};
     struct slo slos[SLO_MAX] = {{NULL}};
     struct reader *reader;
     struct err err;
-    if (!mkdtemp(dir))
-        return 1;
-    (void)snprintf(path, sizeof(path), "%s/series.db", dir);
+    scratch_make(&dir);
+    (void)snprintf(path, sizeof(path), "%s/series.db", dir.path);
     rng_seed(&f.rng, 1);
     must(tsdb_open(path, &config, &f.t, NULL, &err), "store");
     slos_make(slos, n_slos);
@@ -300,6 +288,6 @@ int main(int argc, char **argv)
     f.t = tsdb_close(f.t);
     file = rule_file_unref(file);
     mem_free(alerts);
-    remove_store(dir);
+    scratch_remove(&dir);
     return 0;
 }

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/num.h"
 #include "rules/rules.h"
+#include "scratch.h"
 #include "tsdb/tsdb.h"
 
 enum { N_MODELS = 10, N_INSTANCES = 5, N_SERIES_MAX = 4000 };
@@ -359,22 +360,9 @@ static void run(const char *dir, const struct buf *text)
     (void)tsdb_close(s.t);
 }
 
-static void remove_store(const char *dir)
-{
-    static const char *const names[] = {"series.db", "series.db-wal", "series.db-shm",
-                                        "series.db.lock"};
-    char path[300];
-    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        (void)snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-        (void)unlink(path);
-    }
-    if (rmdir(dir) < 0)
-        (void)fprintf(stderr, "left behind: %s\n", dir);
-}
-
 int main(int argc, char **argv)
 {
-    char dir[] = "/tmp/micro_rules.XXXXXX";
+    struct scratch dir;
     struct buf text;
     int64_t step;
     add_all();
@@ -398,10 +386,9 @@ int main(int argc, char **argv)
         printf("%.*s", SPAN_ARG(buf_span(&text)));
         return 0;
     }
-    if (!mkdtemp(dir))
-        return 1;
-    run(dir, &text);
-    remove_store(dir);
+    scratch_make(&dir);
+    run(dir.path, &text);
+    scratch_remove(&dir);
     buf_done(&text);
     return 0;
 }
