@@ -116,13 +116,23 @@ def start_prometheus(directory, target=None, **keys):
     """Prometheus on a data directory; target is HOST:PORT to scrape every second; keys go into its configuration."""
     config = pathlib.Path(directory) / "prometheus.yml"
     scrape = [dict(job_name="inferometer", static_configs=[dict(targets=[target])])] if target else []
-    config.write_text(json.dumps({"global": dict(scrape_interval="1s", scrape_timeout="1s", evaluation_interval="1s"),
+    config.write_text(json.dumps({"global": dict(scrape_interval="1s", scrape_timeout="1s", evaluation_interval="30s"),
                                   "scrape_configs": scrape, **keys}))
     port = free_port()
     p = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={directory}/data",
                           "--storage.tsdb.retention.time=30d", f"--web.listen-address=127.0.0.1:{port}",
                           "--log.level=error"])
     wait_for("Prometheus", lambda: p.poll() is not None or get(port, "/-/ready")[0] == 200)
+    return Server(p, port)
+
+
+def start_alertmanager(directory):
+    config = pathlib.Path(directory) / "alertmanager.yml"
+    config.write_text(json.dumps(dict(route=dict(receiver="nobody"), receivers=[dict(name="nobody")])))
+    port = free_port()
+    p = subprocess.Popen(["prometheus-alertmanager", f"--config.file={config}", f"--storage.path={directory}/alertmanager",
+                          f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address=", "--log.level=error"])
+    wait_for("Alertmanager", lambda: p.poll() is not None or get(port, "/-/ready")[0] == 200)
     return Server(p, port)
 
 
