@@ -2,9 +2,9 @@
 /*
  * incident/incidents_private.h - of this module only: what the door holds.
  *
- * Locks:     `lock` for what lives and the connection that writes; `read_lock`, taken behind it or
- *            alone, for the one that reads, so that a long list holds up nobody who has alerts to
- *            tell.
+ * Locks:     `lock` for what lives and the connection that writes; `read_lock` for the one that
+ *            reads. Who reads holds one at a time, so that a long list holds up nobody who has
+ *            alerts to tell; only where both connections are closed `read_lock` is taken behind it.
  * Threading: what is said to be under a lock is; the curves of those that live are written on the
  *            evaluator's thread only, and read there without a lock.
  */

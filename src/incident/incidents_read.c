@@ -174,32 +174,51 @@ const struct incident_act *incident_view_acknowledged(const struct incident_view
     return NULL;
 }
 
-/* What people did, in v; of one that lives also where the file cannot be read. */
-static int add_acts(struct incidents *i, struct arena *a, struct incident_view *v)
+/* What people did, in v. */
+static int add_acts(struct incidents *i, int64_t row, struct arena *a, struct incident_view *v)
 {
     struct incident_act *acts = NULL;
     struct db *d;
     int r = incidents_reader(i, &d);
     if (r == 0)
-        r = incident_db_acts(d, v->incident->row, a, &acts, &v->n_acts);
+        r = incident_db_acts(d, row, a, &acts, &v->n_acts);
     v->acts = acts;
     return incidents_seen(i, r);
 }
 
 typedef int (*shower)(const struct incident_view *v, void *out);
 
+/* 0: it does not live. */
+static int64_t live_row(struct incidents *i, struct span id, int64_t *ret_now_ms)
+{
+    pthread_mutex_lock(&i->lock);
+    const struct incident *c = incidents_find_live(i, id);
+    int64_t row = c ? c->row : 0;
+    *ret_now_ms = i->last_ms;
+    pthread_mutex_unlock(&i->lock);
+    return row;
+}
+
+/* Whoever waits for the reading connection holds up nobody who has alerts to tell, so one lock
+ * after the other. What people did may be missing where the file cannot be read. -ENOENT: it does
+ * not live, or not any more. */
 static int show_live(struct incidents *i, struct span id, struct incident_view *v, shower show,
                      void *out)
 {
     struct arena a;
-    v->incident = incidents_find_live(i, id);
-    if (!v->incident)
+    int64_t row = live_row(i, id, &v->now_ms);
+    if (row == 0)
         return -ENOENT;
     arena_init(&a, NULL);
     pthread_mutex_lock(&i->read_lock);
-    int r = add_acts(i, &a, v);
+    int r = add_acts(i, row, &a, v);
     pthread_mutex_unlock(&i->read_lock);
-    r = r == -ENOMEM ? r : show(v, out);
+    if (r != -ENOMEM) {
+        pthread_mutex_lock(&i->lock);
+        v->incident = incidents_find_live(i, id);
+        r = v->incident ? show(v, out) : -ENOENT;
+        pthread_mutex_unlock(&i->lock);
+    }
     arena_done(&a);
     return r;
 }
@@ -217,7 +236,7 @@ static int show_kept(struct incidents *i, struct span id, struct incident_view *
         r = incidents_seen(i, incident_db_load_one(d, id, &c));
     v->incident = c;
     if (r == 0)
-        r = add_acts(i, &a, v);
+        r = add_acts(i, c->row, &a, v);
     pthread_mutex_unlock(&i->read_lock);
     if (r == 0)
         r = show(v, out);
@@ -229,10 +248,7 @@ static int show_kept(struct incidents *i, struct span id, struct incident_view *
 static int show(struct incidents *i, struct span id, shower how, void *out)
 {
     struct incident_view v = {.range_ms = i->range_ms};
-    pthread_mutex_lock(&i->lock);
-    v.now_ms = i->last_ms;
     int r = show_live(i, id, &v, how, out);
-    pthread_mutex_unlock(&i->lock);
     return r == -ENOENT ? show_kept(i, id, &v, how, out) : r;
 }
 

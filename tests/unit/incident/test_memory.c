@@ -3,10 +3,13 @@
 #include "rig.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+#include <unistd.h>
 
 #include "db/db.h"
 #include "faultvfs.h"
+#include "incident/incidents_private.h"
 #include "memfail.h"
 
 static struct rig rig;
@@ -175,12 +178,74 @@ static void readers_and_the_evaluator_meet(void **state)
     memory_free(m);
 }
 
+/* --- who waits for whom --- */
+
+struct asking {
+    pthread_t thread;
+    atomic_int tid; /* 0: it has not begun */
+    bool holds_up;
+};
+
+static void *ask(void *arg)
+{
+    struct asking *g = arg;
+    struct buf b;
+    struct jsonw w;
+    buf_init(&b, 1 << 20);
+    jsonw_init(&w, &b);
+    atomic_store(&g->tid, gettid());
+    assert_int_equal(incidents_write_one(rig.incidents, SPAN(ID), &w), 0);
+    assert_true(span_find(buf_span(&b), SPAN("\"name\":\"Slow\"")) < buf_len(&b));
+    buf_done(&b);
+    return NULL;
+}
+
+/* 'S': it waits for something. */
+static char state_of(int tid)
+{
+    char path[64], text[512] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+    FILE *f = fopen(path, "re");
+    if (f) {
+        (void)fgets(text, sizeof(text), f);
+        fclose(f);
+    }
+    const char *end = strrchr(text, ')');
+    return end && end[1] ? end[2] : '?';
+}
+
+/* While the reading connection is held. */
+static int tell_meanwhile(void *ctx, const struct incident_alert *a)
+{
+    struct asking *g = ctx;
+    (void)a;
+    assert_int_equal(pthread_create(&g->thread, NULL, ask, g), 0);
+    while (atomic_load(&g->tid) == 0 || state_of(atomic_load(&g->tid)) != 'S')
+        sched_yield();
+    g->holds_up = pthread_mutex_trylock(&rig.incidents->lock) != 0;
+    if (!g->holds_up)
+        pthread_mutex_unlock(&rig.incidents->lock);
+    return 1;
+}
+
+/* A long review, and somebody who looks at the incident that is open: alerts go on. */
+static void who_looks_holds_up_no_alert(void **state)
+{
+    (void)state;
+    struct asking g = {.tid = 0};
+    rig_fire(&rig, "Slow");
+    assert_int_equal(incidents_each_alert(rig.incidents, 0, INT64_MAX, tell_meanwhile, &g), 1);
+    pthread_join(g.thread, NULL);
+    assert_false(g.holds_up);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(memory_may_end_at_any_allocation, setup, teardown),
         cmocka_unit_test_setup_teardown(what_memory_did_not_take_is_told_again, setup, teardown),
         cmocka_unit_test_setup_teardown(readers_and_the_evaluator_meet, setup, teardown),
+        cmocka_unit_test_setup_teardown(who_looks_holds_up_no_alert, setup, teardown),
     };
     db_init(); /* before the file system: SQLite's memory can be counted only then */
     return cmocka_run_group_tests(tests, NULL, NULL);
