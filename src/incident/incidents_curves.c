@@ -39,8 +39,9 @@ static bool part_find(struct incident *c, size_t kind, int64_t now_ms, struct pa
     bool must_wait = now_ms < k->retry_ms && k->retry_ms - now_ms <= RETRY_MS;
     if (k->is_complete || c->state == INCIDENT_DONE || must_wait)
         return false;
+    int64_t begin_ms = begin_of(c);
     *ret = (struct part){.of = c, .kind = kind, .is_last = is_over(c, now_ms)};
-    ret->from_ms = k->covered_ms ? k->covered_ms : begin_of(c);
+    ret->from_ms = k->covered_ms > begin_ms ? k->covered_ms : begin_ms;
     int64_t end_ms = incident_curves_end(c) + 1;
     ret->until_ms = now_ms - SETTLE_MS;
     if (ret->is_last || (c->state == INCIDENT_CLOSED && ret->until_ms > end_ms))
@@ -92,7 +93,7 @@ static int make(const struct incidents *i, const struct part *p, struct reader *
     arena_init(&a, NULL);
     if (buf_len(packed) > 0)
         n = curve_unpack(buf_span(packed), &a, &c);
-    if (buf_len(packed) == 0 || n == -EBADMSG) {
+    if (buf_len(packed) == 0 || n == -EBADMSG || (n == 0 && p->from_ms < c.start_ms)) {
         curve_init(&c, begin_of(p->of), &a);
         n = 0;
     }
@@ -116,7 +117,7 @@ static void give_up(struct incident_curve *k, const struct part *p)
 /* Not for now only: it asks for too much. */
 static bool is_hopeless(int error)
 {
-    return error == -EINVAL || error == -E2BIG || error == -ETIMEDOUT;
+    return error == -EINVAL || error == -E2BIG || error == -EMSGSIZE || error == -ETIMEDOUT;
 }
 
 /* Under the lock. */

@@ -236,6 +236,33 @@ static void curves_reach_from_before_to_after(void **state)
     assert_has(md, "█");
 }
 
+/* What a damaged disk says of how far a curve was taken. */
+static void a_curve_taken_to_before_its_begin_is_begun_anew(void **state)
+{
+    (void)state;
+    double v[512];
+    int step_s;
+    sqlite3 *db;
+    traffic(T0 - HOUR, T0 + HOUR, 0, 0);
+    rig_fire(&rig, "Slow");
+    rig_go(&rig, 2 * MINUTE, memory_reader(memory));
+    for (int i = 0; i < 2; i++) {
+        rig.incidents = incidents_close(rig.incidents);
+        assert_int_equal(sqlite3_open(tempdir_file(&rig.dir, "incidents.db"), &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db,
+                                      i == 0 ? "UPDATE incidents SET from_ms=from_ms-3600000;"
+                                               "UPDATE curves SET covered_ms=covered_ms-3600000"
+                                             : "UPDATE curves SET covered_ms=1",
+                                      NULL, NULL, NULL),
+                         SQLITE_OK);
+        sqlite3_close(db);
+        rig_open(&rig);
+        rig_go(&rig, 2 * MINUTE, memory_reader(memory));
+    }
+    size_t n = values(rig_one(&rig, ID), "inflight", v, ARRAY_LEN(v), &step_s);
+    assert_true(n > 118 && v[n - 1] == 10);
+}
+
 /* The samples go while the incident lasts: what was taken of them stays. */
 static void a_long_incident_keeps_what_raw_samples_do_not(void **state)
 {
@@ -376,6 +403,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(packed_curves_are_the_same_again, setup, teardown),
         cmocka_unit_test_setup_teardown(every_expression_parses, setup, teardown),
         cmocka_unit_test_setup_teardown(curves_reach_from_before_to_after, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_curve_taken_to_before_its_begin_is_begun_anew, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_long_incident_keeps_what_raw_samples_do_not, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_reader_that_fails_is_asked_again, setup, teardown),
