@@ -226,8 +226,7 @@ void incident_resolve(struct incident *c, const struct alert_notice *n, int64_t 
         return;
     if (n->starts_ms < e->from_ms && n->ends_ms < e->from_ms)
         return; /* of the time before */
-    if (!is_same(e->last_value, n->value))
-        e->last_value = n->value;
+    e->last_value = n->value;
     end(c, e, n->ends_ms, now_ms);
 }
 
