@@ -137,8 +137,8 @@ static void evaluate(struct prom_call *c, const struct query_params *q, const st
     if (!prom_open(c, &reader))
         return;
     r = promql_query(e, reader, &q->options, &result, &error);
-    if (r == 0 && (r = prom_smooth_value(&q->smooth, &result.value, c->arena)) < 0)
-        (void)snprintf(error.text, sizeof(error.text), "out of memory");
+    if (r == 0)
+        r = prom_smooth_value(&q->smooth, &result.value, c->arena, prom_is_over, c);
     if (r < 0)
         prom_fail_query(c, r, error.text);
     else

@@ -53,16 +53,20 @@ static void decay(struct column *c, size_t n_steps, double weight)
     }
 }
 
-int prom_smooth_value(const struct smooth *s, struct value *v, struct arena *a)
+int prom_smooth_value(const struct smooth *s, struct value *v, struct arena *a,
+                      int (*is_over)(void *ctx), void *ctx)
 {
     if (s->kind == SMOOTH_NONE || v->n_steps < 2 || v->step_ms <= 0)
         return 0;
     double *before = arena_array(a, v->n_steps, sizeof(*before));
     if (!before)
         return -ENOMEM;
-    size_t n_window = (size_t)((s->window_ms + v->step_ms - 1) / v->step_ms);
+    size_t n_window = (size_t)((s->window_ms - 1) / v->step_ms + 1);
     double weight = 1 - exp2(-(double)v->step_ms / (double)s->window_ms);
     for (size_t i = 0; i < v->n_columns; i++) {
+        int r = is_over ? is_over(ctx) : 0;
+        if (r < 0)
+            return r;
         memcpy(before, v->columns[i].v, v->n_steps * sizeof(*before));
         if (s->kind == SMOOTH_SMA)
             mean(&v->columns[i], before, v->n_steps, n_window);

@@ -23,7 +23,9 @@ struct smooth {
 
 /* -EINVAL: neither of both, or no duration over 0. Empty: none. */
 int prom_smooth_parse(struct span text, struct smooth *ret) WARN_UNUSED;
-/* All series of v, in place. -ENOMEM. */
-int prom_smooth_value(const struct smooth *s, struct value *v, struct arena *a) WARN_UNUSED;
+/* All series of v, in place. -ENOMEM. is_over (may be NULL): asked before each series, nonzero (a
+ * negative errno) ends it. */
+int prom_smooth_value(const struct smooth *s, struct value *v, struct arena *a,
+                      int (*is_over)(void *ctx), void *ctx) WARN_UNUSED;
 
 #endif

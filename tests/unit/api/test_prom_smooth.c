@@ -27,7 +27,7 @@ static void check(const char *how, const double in[N], const double out[N])
     }
     arena_init(&a, NULL);
     assert_int_equal(prom_smooth_parse(span_cstr(how), &s), 0);
-    assert_int_equal(prom_smooth_value(&s, &value, &a), 0);
+    assert_int_equal(prom_smooth_value(&s, &value, &a, NULL, NULL), 0);
     for (size_t i = 0; i < N; i++) {
         assert_row(how, has[i] == !isnan(out[i]));
         assert_row(how, !has[i] || fabs(v[i] - out[i]) < 1e-12);
@@ -48,6 +48,30 @@ static void test_means(void **state)
     check("", (double[N]){1, 9, 1, 9, 1, 9}, (double[N]){1, 9, 1, 9, 1, 9});
 }
 
+static int over_at_the_second(void *ctx)
+{
+    return ++*(int *)ctx == 2 ? -ETIMEDOUT : 0;
+}
+
+/* A window as long as there is none longer, over two series; a client does not wait for both. */
+static void test_ends_early(void **state)
+{
+    double v[2][N] = {{2, 4, 6, 8, 10, 12}};
+    uint8_t has[N] = {1, 1, 1, 1, 1, 1};
+    struct column c[] = {{.v = v[0], .has = has}, {.v = v[1], .has = has}};
+    struct value value = {
+        .type = PROMQL_VECTOR, .n_steps = N, .step_ms = STEP_MS, .columns = c, .n_columns = 2};
+    const struct smooth s = {.kind = SMOOTH_SMA, .window_ms = INT64_MAX};
+    struct arena a;
+    int n = 0;
+    (void)state;
+    arena_init(&a, NULL);
+    assert_int_equal(prom_smooth_value(&s, &value, &a, over_at_the_second, &n), -ETIMEDOUT);
+    assert_int_equal(n, 2);
+    assert_true(fabs(v[0][N - 1] - 7) < 1e-12);
+    arena_done(&a);
+}
+
 static void test_mistakes(void **state)
 {
     static const char *const rows[] = {"sma",     "sma:",    "ema:x", "ema:0",
@@ -61,6 +85,7 @@ static void test_mistakes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_means),
+                                       cmocka_unit_test(test_ends_early),
                                        cmocka_unit_test(test_mistakes)};
     return cmocka_run_group_tests_name("api/prom_smooth", tests, NULL, NULL);
 }
