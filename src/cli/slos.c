@@ -13,6 +13,7 @@
 #include "cli/review_ask.h"
 #include "cli/slos_table.h"
 #include "daemon/config.h"
+#include "slo/burn.h"
 #include "slo/simulate.h"
 #include "slo/slo_rules.h"
 
@@ -37,7 +38,7 @@ static const char help[] =
     "  --months N          months of 30 days to simulate (12)\n"
     "\n"
     "simulate:\n"
-    "  --target PERCENT    of the objective (99)\n"
+    "  --target PERCENT    of the objective (99); below 83.34 nothing can page\n"
     "  --rate N            requests per hour (60)\n"
     "  --bad PERCENT       of them are bad (what the target allows)\n"
     "  --min-bad N         as in the configuration (6)\n"
@@ -102,9 +103,12 @@ static int file_write(const char *path, struct span text)
 {
     char beside[PATH_BYTES_MAX];
     int n = snprintf(beside, sizeof(beside), "%s.new", path);
-    FILE *f = n > 0 && (size_t)n < sizeof(beside) ? fopen(beside, "we") : NULL;
-    bool is_written = f && fwrite(text.p, 1, text.n, f) == text.n;
+    bool is_written;
+    FILE *f;
 
+    errno = ENAMETOOLONG;
+    f = n > 0 && (size_t)n < sizeof(beside) ? fopen(beside, "we") : NULL;
+    is_written = f && fwrite(text.p, 1, text.n, f) == text.n;
     if (f)
         is_written = fclose(f) == 0 && is_written;
     if (is_written && rename(beside, path) == 0)
@@ -125,8 +129,11 @@ static int rules_print(const struct wish *w, const struct slo_set *slos)
         (void)fprintf(stderr, "inferometer slo: out of memory\n");
     else if (w->out)
         status = file_write(w->out, buf_span(&text));
-    else if (fwrite(buf_span(&text).p, 1, buf_len(&text), stdout) == buf_len(&text))
+    else if (fwrite(buf_span(&text).p, 1, buf_len(&text), stdout) == buf_len(&text) &&
+             fflush(stdout) == 0)
         status = EXIT_OK;
+    else
+        (void)fprintf(stderr, "inferometer slo: could not write: %s\n", err_str(-errno));
     buf_done(&text);
     return status;
 }
@@ -139,6 +146,27 @@ static void step_print(void *ctx, struct simulate_step counted, bool is_firing)
     (void)printf("%u %u %d\n", counted.total, counted.bad, is_firing);
 }
 
+/* Why there may be few pages, or none, and which target or rate there would be more with. */
+static void limits_print(const struct simulate_wish *s)
+{
+    double least = slo_page_least_per_hour(s->target, s->min_bad);
+
+    for (int i = 0; i < SLO_BURN_PAGES; i++) {
+        const struct slo_burn *b = &slo_burns[i];
+        struct err why = {0};
+
+        if (slo_factor_check(s->target, b->factor, &why) != 0)
+            (void)fprintf(stderr,
+                          "inferometer slo: the burn rate over %s is capped at %.4g: %s\n  %s\n",
+                          b->long_text, slo_burn_factor(b, s->target), why.text, why.hint);
+    }
+    if (s->per_hour < least)
+        (void)fprintf(stderr,
+                      "inferometer slo: fewer than %.3g requests an hour hardly ever page: even "
+                      "when all are bad, there are too few of them in a window\n",
+                      least);
+}
+
 static int simulate_print(const struct wish *w)
 {
     struct simulate_wish s = {.target = w->target_percent / 100,
@@ -147,8 +175,12 @@ static int simulate_print(const struct wish *w)
                               .bad_part = w->bad_percent / 100,
                               .days = (int)w->n_days,
                               .seed = (uint64_t)w->seed};
+    struct err e = {0};
     uint64_t n;
 
+    if (slo_target_check(s.target, &e) < 0)
+        return flag_complain("slo", &e);
+    limits_print(&s);
     if (w->bad_percent < 0)
         s.bad_part = 1 - s.target;
     if (w->is_trace)

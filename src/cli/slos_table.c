@@ -23,20 +23,6 @@ static const char *seconds_text(double s, char dst[CELL])
     return dst;
 }
 
-/* With fewer requests in an hour nothing ever pages. */
-static double least_rate(const struct slo_target *t, uint32_t min_bad)
-{
-    double least = -1;
-
-    for (int i = 0; i < SLO_BURN_PAGES; i++) {
-        const struct slo_burn *b = &slo_burns[i];
-        double rate = slo_burn_min_bad(b, t->target, min_bad) * 3600 / (double)b->long_s;
-
-        least = least < 0 || rate < least ? rate : least;
-    }
-    return least;
-}
-
 static const char *factors_text(const struct slo_target *t, char dst[CELL])
 {
     bool is_capped = slo_burn_is_capped(&slo_burns[0], t->target) ||
@@ -62,7 +48,7 @@ static void row_print(const struct slo *s, enum slo_objective o, int n_months, F
         (void)fprintf(out, " %8s",
                       seconds_text(slo_page_reach_s(t->target, s->min_bad, outage_rates[i]), text));
     n = simulate_false_pages(t->target, s->min_bad, n_months, &per_hour);
-    (void)fprintf(out, " %8.3g/h", least_rate(t, s->min_bad));
+    (void)fprintf(out, " %8.3g/h", slo_page_least_per_hour(t->target, s->min_bad));
     if (n > 0)
         (void)fprintf(out, "   %.3f at %g/h\n", n, per_hour);
     else

@@ -66,6 +66,19 @@ double slo_page_reach_s(double target, uint32_t min_bad, double per_hour)
     return soonest;
 }
 
+double slo_page_least_per_hour(double target, uint32_t min_bad)
+{
+    double least = INFINITY;
+
+    for (int i = 0; i < SLO_BURN_PAGES; i++) {
+        const struct slo_burn *b = &slo_burns[i];
+
+        least =
+            fmin(least, slo_burn_min_bad(b, target, min_bad) * (double)HOUR / (double)b->long_s);
+    }
+    return least;
+}
+
 /* In hundredths of a percent, upwards: what is printed has to work. */
 static double percent_up(double part)
 {

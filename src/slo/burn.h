@@ -54,6 +54,9 @@ double slo_burn_reach_s(const struct slo_burn *b, double target, uint32_t min_ba
 /* The soonest of the pages. */
 double slo_page_reach_s(double target, uint32_t min_bad, double per_hour);
 
+/* With fewer requests an hour, steadily, nothing pages. */
+double slo_page_least_per_hour(double target, uint32_t min_bad);
+
 /*
  * Whether a factor that somebody wrote can ever be reached with that target. 0; 1: hardly (over
  * 50 % have to be bad), *ret says so; -ERANGE: never, *ret names the targets that would work.

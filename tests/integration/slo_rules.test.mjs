@@ -250,6 +250,30 @@ async function compare(t, { target, rate, bad, minBad, seed }) {
   return isFiring.filter((f, i) => f && !isFiring[i - 1]).length;
 }
 
+/** A target that nothing can page for gets no number of pages; what is capped or rare says so. */
+test('the simulation says what can never page, and what would', async () => {
+  const simulate = (...args) => run(['slo', 'simulate', '--days', '1', ...args]);
+  const never = await simulate('--target', '80');
+  assert.deepEqual([never.code, never.stdout], [2, '']);
+  assert.match(never.stderr, /target of 80 % can never page[^]*use 83\.34% or more/);
+  const capped = await simulate('--target', '90');
+  assert.match(capped.stdout, /^\d+ pages in 1 days/);
+  assert.match(capped.stderr, /over 1h is capped at 5: [^]*target of 93\.06 % and more, and in time with 96\.53 %/);
+  assert.match(capped.stderr, /over 6h is capped at 5: [^]*target of 91\.67 % and more/);
+  assert.match((await simulate('--rate', '1.4')).stderr, /fewer than 1\.5 requests an hour/);
+  const plain = await simulate('--trace');
+  assert.deepEqual([plain.code, plain.stderr], [0, '']);
+});
+
+test('rules that cannot be written are a failure', async () => {
+  const full = await run(['-c', `"${BIN}" slo rules >/dev/full`], { command: 'sh' });
+  assert.equal(full.code, 1);
+  assert.match(full.stderr, /could not write: .*[Ss]pace/);
+  const long = await run(['slo', 'rules', '--out', '/tmp/'.padEnd(5000, 'x')]);
+  assert.equal(long.code, 1);
+  assert.match(long.stderr, /too long/);
+});
+
 /* A day takes promtool five seconds: two of them, or all with COMPARE=5. */
 test('the simulation fires exactly when PromQL does', async (t) => {
   const days = [

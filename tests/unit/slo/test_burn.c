@@ -119,6 +119,8 @@ static void test_advice_works(void **state)
     assert_int_equal(slo_factor_check(0.9305, 14.4, &e), -ERANGE);
     assert_int_equal(slo_factor_check(0.9653, 14.4, &e), 0);
     assert_int_equal(slo_factor_check(0.9652, 14.4, &e), 1);
+    assert_true(fabs(slo_page_least_per_hour(0.99, 6) - 1.5) < 1e-9);
+    assert_true(slo_page_reach_s(0.99, 6, 1.5) > 0 && slo_page_reach_s(0.99, 6, 1.49) < 0);
     assert_int_equal(slo_target_check(0.8334, &e), 0);
     assert_int_equal(slo_target_check(0.8333, &e), -ERANGE);
 }
