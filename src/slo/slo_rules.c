@@ -15,6 +15,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -227,7 +228,8 @@ static void burns_put(struct writer *w, enum slo_objective o, const struct slo_b
     burn_put(w, &burns[1], o);
     alert_labels(w, &a);
     put(w,
-        "          summary: 'SLO %s: %s, and the error budget goes too fast'\n"
+        "          summary: 'SLO %s: {{ $value | humanizePercentage }} of the requests are bad for "
+        "%s, and the error budget goes too fast'\n"
         "          description: '{{ $value | humanizePercentage }} of the requests of the last %s "
         "(%s where that is why) are bad. Good is: %s, for %.6g %% of them over %s. Told",
         w->slo->name, a.objective, burns[0].short_text, burns[1].short_text,
@@ -290,10 +292,12 @@ static void populated_alert(struct writer *w, enum slo_objective o)
                        : "Remove the objective, or find out why what it measures is never seen.");
 }
 
-/* Until engines tell each request's wait, their own histogram is the only place where it shows. */
+/* Until engines tell each request's wait, their own histogram is the only place where it shows.
+ * With so many requests that those over the objective are min_bad at least. */
 static void engine_queue_alert(struct writer *w)
 {
     const struct slo_target *t = &w->slo->targets[SLO_QUEUE];
+    double least = ceil(w->slo->min_bad / (1 - t->target) - 1e-6);
     struct alert a = {
         .name = "SLOEngineQueueSlow", .tier = "P1", .hold = "10m", .objective = "queue"};
     char text[32];
@@ -302,16 +306,18 @@ static void engine_queue_alert(struct writer *w)
     put(w,
         "          histogram_quantile(%.12g, sum by (le) "
         "(rate(vllm:request_queue_time_seconds_bucket[30m]))) > %.12g\n"
+        "          and on () sum(increase(vllm:request_queue_time_seconds_count[30m])) >= %.12g\n"
         "          unless on () slo:total:increase1d{slo=\"%s\",objective=\"queue\"}\n",
-        t->target, (double)t->threshold_ns / NS_PER_S, w->slo->name);
+        t->target, (double)t->threshold_ns / NS_PER_S, least, w->slo->name);
     alert_labels(w, &a);
     put(w,
-        "          summary: 'SLO %s: requests wait in the engines'\n"
+        "          summary: 'SLO %s: requests wait {{ $value | humanizeDuration }} in the engines, "
+        "%s is the objective'\n"
         "          description: '{{ $value | humanizeDuration }} is what %.6g %% of the requests "
         "of "
         "the last 30m waited at most in all vLLM engines; the objective is %s. Engines tell no "
         "times of single requests, so that this stands in for it.'\n",
-        w->slo->name, t->target * 100, slo_duration_text(t->threshold_ns, text));
+        w->slo->name, slo_duration_text(t->threshold_ns, text), t->target * 100, text);
 }
 
 static void traffic_alert(struct writer *w)

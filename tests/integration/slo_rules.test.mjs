@@ -68,8 +68,9 @@ async function alertText(file, alert, slo, objective) {
 }
 
 function expanded(alert, value) {
-  const description = alert.exp_annotations.description.replace(/\{\{.*?\}\}/, value);
-  return { ...alert, exp_annotations: { ...alert.exp_annotations, description } };
+  const texts = Object.entries(alert.exp_annotations)
+    .map(([name, text]) => [name, text.replace(/\{\{.*?\}\}/, value)]);
+  return { ...alert, exp_annotations: Object.fromEntries(texts) };
 }
 
 test('promtool has nothing to say about the files', async (t) => {
@@ -172,7 +173,7 @@ test('requests flow and none has a first token: told as never populated', async 
   const never = ['ttft', 'tpot', 'queue'].flatMap((o) => series('chat', o, '0+0x600', '0+0x600'));
   const told = async (objectives) => Promise.all(objectives.map(async (o) =>
     expanded(await alertText(made.file, 'SLONeverPopulated', 'chat', o), '2.4k')));
-  const engine = { series: 'vllm:request_queue_time_seconds_count{model_name="m"}', values: '0+1x600' };
+  const engine = { series: 'vllm:request_queue_time_seconds_count{model_name="m"}', values: '0+2x600' };
   const bucket = (le, values) =>
     ({ series: `vllm:request_queue_time_seconds_bucket{model_name="m",le="${le}"}`, values });
   const at = '7350s'; // between two steps of 5 minutes
@@ -182,13 +183,17 @@ test('requests flow and none has a first token: told as never populated', async 
       { eval_time: '600s', alertname: 'SLONeverPopulated', exp_alerts: [] },
     ] },
     // Engines tell of all their requests together, and half of them wait for 10 s.
-    { interval: '30s', input_series: [...flows, ...never, engine, bucket('1.0', '0+1x600'),
-      bucket('5.0', '0+1x600'), bucket('10.0', '0+2x600'), bucket('+Inf', '0+2x600')],
+    { interval: '30s', input_series: [...flows, ...never, { ...engine, values: '0+3x600' },
+      bucket('1.0', '0+1.5x600'), bucket('5.0', '0+1.5x600'), bucket('10.0', '0+3x600'), bucket('+Inf', '0+3x600')],
     alert_rule_test: [
       { eval_time: at, alertname: 'SLONeverPopulated', exp_alerts: await told(['ttft', 'tpot']) },
       { eval_time: at, alertname: 'SLOEngineQueueSlow',
         exp_alerts: [expanded(await alertText(made.file, 'SLOEngineQueueSlow', 'chat', 'queue'), '9.5s')] },
     ] },
+    // As slow, and with 60 requests in 30 minutes not six would be too slow for certain.
+    { interval: '30s', input_series: [...flows, ...never, { ...engine, values: '0+1x600' },
+      bucket('1.0', '0+0.5x600'), bucket('10.0', '0+1x600'), bucket('+Inf', '0+1x600')],
+    alert_rule_test: [{ eval_time: at, alertname: 'SLOEngineQueueSlow', exp_alerts: [] }] },
     // All of it is there.
     { interval: '30s', input_series: [...flows, engine, bucket('1.0', '0+1x600'), bucket('+Inf', '0+2x600'),
       ...['ttft', 'tpot', 'queue'].flatMap((o) => series('chat', o, '0+10x600', '0+10x600'))],

@@ -51,6 +51,7 @@ static void test_parts(void **state)
         {"alert: SLOBudgetSpent\n", 4},
         {"alert: SLONeverPopulated\n", 4},
         {"alert: SLOEngineQueueSlow\n", 1},
+        {"sum(increase(vllm:request_queue_time_seconds_count[30m])) >= 120\n", 1},
         {"alert: SLOLowTraffic\n", 1},
         {"alert: SLONoData\n", 1},
         {"tier: P0\n", 4},
