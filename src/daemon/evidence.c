@@ -32,15 +32,16 @@ static const struct subject subjects[] = {
     {"e2e", "e2e_ms", "E2E"},
     {"outcome", NULL, ""},
     {"error", NULL, ""},
+    {"breaker", NULL, ""},
     {"runaway", "e2e_ms", "E2E"},
 };
 
 /* Labels of series that are fields of rows. */
 static const char *const own_labels[] = {"model", "upstream", "endpoint", "tenant"};
 /* Labels of series and alerts that say nothing of a request. */
-static const char *const other_labels[] = {"alertname", "job",   "instance",  "tier",    "severity",
-                                           "stream",    "slo",   "objective", "le",      "version",
-                                           "outcome",   "cause", "reason",    "__name__"};
+static const char *const other_labels[] = {"alertname", "job",   "instance",  "tier",   "severity",
+                                           "stream",    "slo",   "objective", "le",     "version",
+                                           "outcome",   "cause", "reason",    "metric", "__name__"};
 
 enum { CONDITIONS_MAX = 12 };
 
@@ -56,11 +57,12 @@ struct look {
     size_t n_values, n_rows, n_failed;
 };
 
-/* An alert of an objective says which one. */
+/* An alert of an objective says which one, one of a baseline the metric. */
 static const struct subject *subject_of(const struct alert_notice *n)
 {
     struct span objective = labels_get(n->labels, SPAN("objective"));
-    struct span expr = objective.n > 0 ? objective : n->expr;
+    struct span metric = labels_get(n->labels, SPAN("metric"));
+    struct span expr = objective.n > 0 ? objective : metric.n > 0 ? metric : n->expr;
     for (size_t i = 0; i < ARRAY_LEN(subjects); i++) {
         if (span_find(expr, span_cstr(subjects[i].word)) < expr.n)
             return &subjects[i];

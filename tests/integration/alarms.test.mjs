@@ -119,6 +119,24 @@ test('from a slow request to a message with the requests behind it, and back', a
   await waitFor('no alert', async () => (await alerts()).length === 0);
 });
 
+test('evidence is of what an alert is about: the metric in its labels, failures of an upstream', async (t) => {
+  const sink = await startSink(t);
+  const rule = (alert, expr, labels) => ({ alert, expr, labels: { tier: 'P2', ...labels } });
+  const rules = { groups: [{ name: 'g', interval: '1s', rules: [
+    rule('SlowerThanUsual', 'sum by (model) (llm_requests_total) > 2', { metric: 'llm_ttft_seconds' }),
+    rule('Failing', 'max by (upstream) (inferometer_breaker_open) and on () sum(llm_requests_total) > 2'),
+  ] }] };
+  const { gateway, ask } = await withRules(t, { rules, routes: routesTo(`${sink.url}/hook`) });
+  await ask({ status: 500 });
+  for (let i = 0; i < 3; i++) await ask(FAST);
+  const told = (name) => waitFor(name, () => sink.messages.flatMap((m) => m.body.alerts)
+    .find((a) => a.labels.alertname === name), { timeoutMs: 20000 });
+  assert.match((await told('SlowerThanUsual')).annotations.evidence, /TTFT of 3: p50/);
+  const ids = (await told('Failing')).annotations.exemplar_requests.split(', ');
+  const rows = await Promise.all(ids.map((id) => getJson(gateway.adminPort, `/api/v1/requests/${id}`)));
+  assert.deepEqual(rows.map((r) => r.outcome), ['http_error']);
+});
+
 test('without a file of routes alerts go to the log', async (t) => {
   const { gateway, ask } = await withRules(t);
   await slowUntil(ask, 'the alert in the log', () => /TTFTHigh/.test(gateway.process.stderr));
