@@ -84,13 +84,13 @@ static int put_moment(int64_t t_ms, struct buf *out)
     return buf_printf(out, "%s", text);
 }
 
-/* 0.0123 -> "12.3ms", 1.4 -> "1.4s". */
+/* 0.0123 -> "12.3ms", 1.4 -> "1.4s", 1234.5 -> "1234s". */
 static void seconds_text(double v, char text[24])
 {
     if (v > 0 && v < 1)
         (void)snprintf(text, 24, "%.3gms", v * 1e3);
     else
-        (void)snprintf(text, 24, "%.3gs", v);
+        (void)snprintf(text, 24, v < 1000 ? "%.3gs" : "%.0fs", v);
 }
 
 static int put_what(const struct proposals *s, const char *lead, struct buf *out)
@@ -165,7 +165,7 @@ static int put_threshold(const struct proposal *s, struct buf *out)
                    s->count, p50, p95, p99, s->n_fired, s->fired_ms / MINUTE_MS, s->stage->name);
     if (r == 0)
         r = put_quoted(s->model, out);
-    return r ? r : buf_printf(out, "}\n        expr: %.3g\n", s->threshold);
+    return r ? r : buf_printf(out, "}\n        expr: %.6g\n", s->threshold);
 }
 
 static int put_alert(const struct propose_stage *g, struct buf *out)
@@ -187,14 +187,14 @@ static int put_alert(const struct propose_stage *g, struct buf *out)
         r = buf_printf(
             out,
             "        annotations:\n"
-            "          summary: \"{{ $labels.model }}: slower than in the time its threshold is "
-            "from\"\n"
+            "          summary: \"{{ $labels.model }}: one request in 20 takes "
+            "{{ humanizeDuration $value }} %s\"\n"
             "          description: \"One request in 20 for {{ $labels.model }} takes at least\n"
             "            {{ humanizeDuration $value }} %s; the limit is\n"
             "            {{ with query (printf \\\"llm_model_threshold{of='%s_p95',model=%%q}\\\" "
             "$labels.model) }}{{ . | first | value | humanizeDuration }}{{ end }}.\"\n"
             "          runbook_url: docs/RUNBOOK.md#",
-            g->what, g->name);
+            g->what, g->what, g->name);
     for (const char *c = g->alert; r == 0 && *c; c++)
         r = put_char((uint32_t)(*c | 0x20), out);
     return r ? r : buf_append(out, SPAN("\n"));

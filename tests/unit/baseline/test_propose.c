@@ -354,8 +354,15 @@ static void test_rules(void **state)
                      "times, 0 min in all\n");
     assert_has(&out, "      - alert: LLMTimeToFirstTokenSlow\n");
     assert_has(&out, "#llmtimetofirsttokenslow\n");
+    assert_has(&out, "one request in 20 takes {{ humanizeDuration $value }} for its first token\"");
     assert_null(strstr(buf_span(&out).p, "rare"));
     assert_null(strstr(buf_span(&out).p, "LLMOutputSlow"));
+
+    got.at[0].p99 = 1234.6;
+    got.at[0].threshold = 1900;
+    print(&got, propose_print_rules, &out);
+    assert_has(&out, "p99 1235s;");
+    assert_has(&out, "expr: 1900\n");
 
     got.n = 0;
     print(&got, propose_print_rules, &out);
