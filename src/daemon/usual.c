@@ -53,7 +53,10 @@ void usual_tick(struct usual *u, struct store *s, int64_t now_ms, int (*is_over)
     struct baseline_ask ask = {.zone = u->zone, .now_ms = now_ms, .is_over = is_over, .ctx = ctx};
     if (slot_ms == u->slot_ms || store_reader_open(s, &ask.reader) < 0)
         return;
-    if (collect(s, &ask) != -ECANCELED)
+    int r = collect(s, &ask);
+    if (r < 0 && r != -ECANCELED)
+        LOG_WARN("no baselines at this hour: %s", err_str(r));
+    if (r != -ECANCELED)
         u->slot_ms = slot_ms;
     tsdb_reader_close(ask.reader);
 }
