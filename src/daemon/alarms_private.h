@@ -39,7 +39,8 @@ struct alarms {
     struct rules *rules; /* the thread's but for rules_write */
     struct usual usual;  /* the thread's, as is what follows */
     struct alarms_unopened no_alerts, no_incidents;
-    bool must_load; /* what was new could not be taken */
+    int incidents_error; /* of the last tick; 0 */
+    bool must_load;      /* what was new could not be taken */
 };
 
 /* alarms_turn.c: the rules, which ask what is said there; the evaluator's thread. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * daemon/alarms_status.c - rules and alerts in numbers, for the status.
+ * daemon/alarms_status.c - rules, alerts and incidents in numbers, for the status.
  */
 #include "daemon/alarms.h"
 
@@ -40,10 +40,25 @@ static void alerts_status_write(void *ctx, struct alerts *a)
     jsonw_end_object(w);
 }
 
+static void incidents_status_write(void *ctx, struct incidents *i)
+{
+    struct jsonw *w = ctx;
+    struct incidents_stats now;
+    incidents_stats(i, &now);
+    jsonw_key(w, "incidents");
+    jsonw_begin_object(w);
+    number_write(w, "open", now.n_open);
+    number_write(w, "waiting_for_curves", now.n_waiting);
+    number_write(w, "unsaved", now.n_unsaved);
+    number_write(w, "lost", now.n_lost);
+    jsonw_end_object(w);
+}
+
 void alarms_write(struct alarms *a, struct jsonw *w)
 {
     if (!a)
         return;
     (void)alarms_use_rules(a, rules_status_write, w);
     (void)alarms_use_alerts(a, alerts_status_write, w);
+    (void)alarms_use_incidents(a, incidents_status_write, w);
 }

@@ -206,7 +206,9 @@ static void tend_incidents(struct alarms *a)
     if (incidents_wants_reader(a->incidents, now_ms()) && store_reader_open(a->store, &reader) < 0)
         reader = NULL;
     int r = incidents_tick(a->incidents, reader, now_ms());
-    (void)r; /* told by the incidents, and tried again */
+    if (r < 0 && r != a->incidents_error) /* not every second again */
+        LOG_WARN("incidents cannot be brought up to date: %s, trying again", err_str(r));
+    a->incidents_error = r;
     if (reader)
         tsdb_reader_close(reader);
 }

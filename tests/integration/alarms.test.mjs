@@ -109,6 +109,8 @@ test('from a slow request to a message with the requests behind it, and back', a
     return text.includes(ids[0]) && text;
   });
   assert.match(told, /TTFTHigh[^]*restarted the engine/);
+  const { incidents } = await getJson(gateway.adminPort, '/api/v1/status');
+  assert.deepEqual(incidents, { open: 1, waiting_for_curves: 0, unsaved: 0, lost: 0 });
 
   const resolved = await waitFor('the end', async () => {
     await ask(FAST);
