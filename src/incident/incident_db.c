@@ -12,6 +12,9 @@
 #include "incident/codec.h"
 
 enum { APPLICATION_ID = 0x696e6369 }; /* "inci" */
+/* Of one alert's labels, or one incident's names. What does not fit would keep all others from the
+ * disk as well, so this is more than a rule's labels come to. */
+#define ROW_MAX_BYTES (64 * MIB)
 
 /* to_ms 0: it fires. A value of NULL: NaN. */
 static const char *const migrations[] = {
@@ -207,10 +210,10 @@ static void clean(struct incident *c)
 int incident_db_save(struct db *d, struct incident *list)
 {
     struct saver s = {.db = d};
-    buf_init(&s.text, MIB);
-    buf_init(&s.labels, MIB);
-    buf_init(&s.annotations, MIB);
-    buf_init(&s.evidence, MIB);
+    buf_init(&s.text, ROW_MAX_BYTES);
+    buf_init(&s.labels, ROW_MAX_BYTES);
+    buf_init(&s.annotations, ROW_MAX_BYTES);
+    buf_init(&s.evidence, ROW_MAX_BYTES);
     int r = db_begin(d);
     for (const struct incident *c = list; c && r == 0; c = c->next)
         r = save_parts(&s, c);

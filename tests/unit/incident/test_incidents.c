@@ -281,6 +281,23 @@ static void an_endless_flap_is_bounded(void **state)
     assert_has(rig_list(&rig), "\"times_fired\":1000,\"firing\":1000");
 }
 
+/* A template may make much of a label; that keeps nothing else from the disk. */
+static void labels_of_megabytes_are_kept(void **state)
+{
+    (void)state;
+    enum { BYTES = 2 * 1024 * 1024 };
+    char *model = mem_alloc(BYTES + 1);
+    assert_non_null(model);
+    memset(model, 'a', BYTES);
+    model[BYTES] = '\0';
+    const struct told t = {"Slow", model, "P1", T0, false, 3};
+    assert_int_equal(rig_put(&rig, &t), 0);
+    mem_free(model);
+    rig_fire(&rig, "Slow2");
+    rig_restart(&rig);
+    assert_has(rig_list(&rig), "\"alerts\":[\"Slow\",\"Slow2\"],\"times_fired\":2");
+}
+
 /* Nobody gives readers: old ones do without the rest of their curves. */
 static void those_that_wait_are_bounded(void **state)
 {
@@ -317,6 +334,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_step_of_the_clock_ends_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(what_is_old_goes, setup, teardown),
         cmocka_unit_test_setup_teardown(an_endless_flap_is_bounded, setup, teardown),
+        cmocka_unit_test_setup_teardown(labels_of_megabytes_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(those_that_wait_are_bounded, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
