@@ -76,6 +76,25 @@ static int check_type(struct builtin_call *c, char letter, struct tvalue *v)
     return 0;
 }
 
+void builtin_enter(struct builtin_call *c)
+{
+    buf_clear(&c->scratch);
+    c->n_steps = 0;
+}
+
+int builtin_leave(struct builtin_call *c, const char *name, int r)
+{
+    if (r == -EMSGSIZE || r == -E2BIG) {
+        const char *why = r == -E2BIG ? "too much work" : "the text is too long";
+        return err_set(&c->err, -E2BIG, "error calling %s: %s", name, why);
+    }
+    if (r != 0 && r != -ENOMEM) {
+        struct err why = c->err;
+        return err_set(&c->err, r, "error calling %s: %.*s", name, 400, why.text);
+    }
+    return r;
+}
+
 int builtin_run(const struct builtin *f, struct builtin_call *c, struct tvalue *args, size_t n,
                 struct tvalue *ret)
 {
@@ -87,18 +106,8 @@ int builtin_run(const struct builtin *f, struct builtin_call *c, struct tvalue *
         if (letter[1] != '*')
             letter++;
     }
-    buf_clear(&c->scratch);
-    c->n_steps = 0;
-    int r = f->call(c, args, n, ret);
-    if (r == -EMSGSIZE || r == -E2BIG) {
-        const char *why = r == -E2BIG ? "too much work" : "the text is too long";
-        return err_set(&c->err, -E2BIG, "error calling %s: %s", f->name, why);
-    }
-    if (r != 0 && r != -ENOMEM) {
-        struct err why = c->err;
-        return err_set(&c->err, r, "error calling %s: %.*s", f->name, 400, why.text);
-    }
-    return r;
+    builtin_enter(c);
+    return builtin_leave(c, f->name, f->call(c, args, n, ret));
 }
 
 int builtin_text(struct builtin_call *c, int r, struct tvalue *ret)

@@ -52,6 +52,13 @@ bool builtin_takes(const struct builtin *f, size_t n, size_t *ret_want, bool *re
 int builtin_run(const struct builtin *f, struct builtin_call *c, struct tvalue *args, size_t n,
                 struct tvalue *ret) WARN_UNUSED;
 
+/*
+ * Around whatever is called, functions and methods: the scratch buffer is empty, nothing is charged
+ * yet; a failure is said to be of that name. Returns r, -E2BIG for -EMSGSIZE.
+ */
+void builtin_enter(struct builtin_call *c);
+int builtin_leave(struct builtin_call *c, const char *name, int r) WARN_UNUSED;
+
 /* For functions: says why, returns -EINVAL. */
 int builtin_fail(struct builtin_call *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* What is in the scratch buffer, as a text in the arena. r: of what filled it. */

@@ -220,5 +220,6 @@ int datetime_method(struct builtin_call *c, const struct tvalue *v, struct span 
     if (want > 0 && args[0].kind != m->takes)
         return builtin_fail(c, "wrong type for value; expected %s; got %s", tvalue_type(m->takes),
                             tvalue_type(args[0].kind));
-    return m->call(c, v->i, m->param, args, ret);
+    builtin_enter(c);
+    return builtin_leave(c, m->name, m->call(c, v->i, m->param, args, ret));
 }

@@ -39,14 +39,21 @@ static int eval_arguments(struct expand *x, const struct tcommand *c, const stru
     return 0;
 }
 
-static int call_function(struct expand *x, const struct toperand *o, const struct arguments *args,
-                         struct tvalue *ret)
+/* n_steps, and those for what is read, weight times. */
+static int charge(struct expand *x, const struct arguments *args, size_t n_steps, size_t weight,
+                  size_t at)
 {
     size_t n_bytes = 0;
     for (size_t i = 0; i < args->n; i++)
         n_bytes += args->at[i].kind == TVALUE_STRING ? args->at[i].s.n : 0;
-    n_bytes *= o->function->weight > 0 ? o->function->weight : 1;
-    int r = expand_step(x, o->function->n_steps + n_bytes / BYTES_PER_STEP, o->at);
+    return expand_step(x, n_steps + n_bytes * weight / BYTES_PER_STEP, at);
+}
+
+static int call_function(struct expand *x, const struct toperand *o, const struct arguments *args,
+                         struct tvalue *ret)
+{
+    size_t weight = o->function->weight > 0 ? o->function->weight : 1;
+    int r = charge(x, args, o->function->n_steps, weight, o->at);
     if (r != 0)
         return r;
     r = builtin_run(o->function, &x->call, args->at, args->n, ret);
@@ -114,7 +121,10 @@ static int eval_field(struct expand *x, size_t at, struct span name, const struc
                       struct tvalue *v)
 {
     struct tvalue from = *v;
-    int r = datetime_method(&x->call, &from, name, args->at, args->n, v);
+    int r = charge(x, args, 0, 1, at);
+    if (r != 0)
+        return r;
+    r = datetime_method(&x->call, &from, name, args->at, args->n, v);
     if (r != -ENOENT)
         return r == 0 || r == -ENOMEM ? r : expand_fail(x, r, at, "%s", x->call.err.text);
     int n = (int)(name.n > 100 ? 100 : name.n);

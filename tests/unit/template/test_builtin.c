@@ -344,6 +344,9 @@ static void test_moments(void **state)
          "1.500138888888889 90.00833333333334 5400.5 5400500 5400500000 5400500000000"},
         {"{{ (toTime 9.2e9).Add (toDuration 9.2e9) }}", "2262-04-11 23:47:16.854775807 +0000 UTC"},
         {"{{ (toTime -9.2e9).Sub (toTime 9.2e9) }}", "-2562047h47m16.854775808s"},
+        {"{{ $t := toTime 0 }}{{ humanize 3 }} {{ $t.Format `2006` }} {{ $t.String }} {{ "
+         "(toDuration 5).String }}",
+         "3 1970 1970-01-01 00:00:00 +0000 UTC 5s"},
         {"{{ (toTime 1).Format }}", "1:4: wrong number of args for Format: want 1 got 0"},
         {"{{ (toTime 1).Format 1 }}", "1:4: wrong type for value; expected string; got int"},
         {"{{ (toTime 1).Foo }}", "1:4: can't evaluate field Foo in type *time.Time"},

@@ -362,6 +362,12 @@ static void test_limits(void **state)
                 "1:24: the template needs more than 100000 steps");
     check_limit("{{ define `x` }}{{ template `x` }}{{ end }}{{ template `x` }}",
                 "1:20: nested more than 100 deep");
+    check_limit("{{ $l := `1` }}{{ range 17 }}{{ $l = print $l $l }}{{ end }}"
+                "{{ (now | toTime).Format (print $l `1`) }}",
+                "1:64: error calling Format: the text is too long");
+    check_limit("{{ $t := toTime 0 }}{{ $l := `.9` }}{{ range 16 }}{{ $l = print $l $l }}{{ end }}"
+                "{{ range 300 }}{{ $y := $t.Format $l }}{{ end }}",
+                "1:106: the template needs more than 100000 steps");
     check_limit("{{ reReplaceAll `.` `x` (printf `%20000s` `x`) }}",
                 "1:4: error calling reReplaceAll: too much work");
 }
