@@ -68,7 +68,7 @@ static int put_year(const struct parts *p, struct buf *out)
 
 static int put_short_year(const struct parts *p, struct buf *out)
 {
-    return put_number(p->tm.tm_year % 100, 2, '0', out);
+    return put_number((p->tm.tm_year + 1900) % 100, 2, '0', out);
 }
 
 static int put_month2(const struct parts *p, struct buf *out)

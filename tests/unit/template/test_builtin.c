@@ -322,6 +322,7 @@ static void test_moments(void **state)
          "2015-06-23T13:19:44.128Z"},
         {"{{ (toTime 951782400).Format `Monday Mon January Jan 01 1 02 2 _2 002 __2 06` }}",
          "Tuesday Tue February Feb 02 2 29 29 29 060  60 00"},
+        {"{{ (toTime -2.3e9).Format `06 2006` }}", "97 1897"},
         {"{{ (toTime 47045.5).Format `15 03 3 04 4 05 5 PM pm MST -0700 -07:00 -07 Z0700 .0 ,00 "
          ".999` }}",
          "13 01 1 04 4 05 5 PM pm UTC +0000 +00:00 +00 Z .5 ,50 .5"},
