@@ -108,23 +108,29 @@ static int by_name(const void *a, const void *b)
     return r != 0 ? r : (left->name.n > right->name.n) - (left->name.n < right->name.n);
 }
 
-/* arg0, arg1, ...: how several values are handed to a {{template}}. */
+/* arg0, arg1, ...: how several values are handed to a {{template}}. Printing goes as deep as they
+ * do. */
 static int call_args(struct builtin_call *c, const struct tvalue *args, size_t n,
                      struct tvalue *ret)
 {
+    uint32_t depth = 1;
     struct tvalue_pair *pairs = arena_array(c->arena, n, sizeof(*pairs));
     if (!pairs)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         char text[32] = "arg";
+        if (args[i].kind == TVALUE_ARGS && args[i].args.depth >= depth)
+            depth = args[i].args.depth + 1;
         pairs[i].name = arena_dup(c->arena, span_of(text, 3 + num_format_u64(i, text + 3)));
         pairs[i].v = args[i];
         if (!pairs[i].name.p)
             return -ENOMEM;
     }
+    if (depth > TEMPLATE_DEPTH_MAX)
+        return builtin_fail(c, "nested more than %d deep", TEMPLATE_DEPTH_MAX);
     if (n > 1)
         qsort(pairs, n, sizeof(*pairs), by_name);
-    *ret = (struct tvalue){.kind = TVALUE_ARGS, .args = {pairs, n}};
+    *ret = (struct tvalue){.kind = TVALUE_ARGS, .args = {pairs, (uint32_t)n, depth}};
     return 0;
 }
 

@@ -44,7 +44,7 @@ struct tvalue {
         const struct template_env *data;
         struct {
             const struct tvalue_pair *at; /* by name */
-            size_t n;
+            uint32_t n, depth;            /* depth: of those within each other */
         } args;
         struct {
             struct template_sample *at; /* sortByLabel sorts in place */

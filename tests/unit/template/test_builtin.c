@@ -125,6 +125,10 @@ static void test_queries(void **state)
         {"{{ label 1 2 }}", "1:4: wrong type for value; expected string; got int"},
         {"{{ query `a b` }}", FAIL("query") "1:1: parse error: a b"},
         {"{{ args }} {{ args 1 `b` 2.5 nil }}", "map[] map[arg0:1 arg1:b arg2:2.5 arg3:<nil>]"},
+        {"{{ $a := 1 }}{{ range 30000 }}{{ $a = args $a }}{{ end }}{{ $a }}",
+         "1:39: error calling args: nested more than 100 deep"},
+        {"{{ $a := 1 }}{{ range 3 }}{{ $a = args $a $a }}{{ end }}{{ len $a }}{{ $a.arg0.arg1 }}",
+         "2map[arg0:1 arg1:1]"},
         {"{{ range $k, $v := args 0 1 2 3 4 5 6 7 8 9 10 11 }}{{ $v }} {{ end }}",
          "0 1 10 11 2 3 4 5 6 7 8 9 "},
     };
