@@ -42,15 +42,28 @@ int tparser_declare(struct tparser *p, struct span name, size_t *ret_slot)
     return 0;
 }
 
+/* near: empty where no name is. */
+static void hint_near(struct tparser *p, const char *sign, struct span near)
+{
+    if (near.n > 0)
+        err_hint(p->err, "did you mean \"%s%.*s\"?", sign, SPAN_ARG(near));
+}
+
 static int find_variable(struct tparser *p, const struct tword *w, size_t *ret_slot)
 {
+    struct suggest near;
     for (size_t i = p->n_variables; i > 0; i--) {
         if (!span_eq(p->variables[i - 1].name, w->text))
             continue;
         *ret_slot = i - 1;
         return 0;
     }
-    return tparser_fail(p, w->at, "undefined variable \"%.*s\"", SPAN_ARG(w->text));
+    suggest_init(&near, span_from(w->text, 1));
+    for (size_t i = 1; i < p->n_variables; i++) /* [0] is $ alone */
+        suggest_offer(&near, span_from(p->variables[i].name, 1));
+    int r = tparser_fail(p, w->at, "undefined variable \"%.*s\"", SPAN_ARG(w->text));
+    hint_near(p, "$", near.best);
+    return r;
 }
 
 static int find_function(struct tparser *p, struct toperand *o)
@@ -62,9 +75,7 @@ static int find_function(struct tparser *p, struct toperand *o)
         return 0;
     int r = tparser_fail(p, o->at, "function \"%.*s\" not defined",
                          (int)(name.n > 100 ? 100 : name.n), name.p);
-    struct span near = builtin_suggest(name);
-    if (near.n > 0)
-        err_hint(p->err, "did you mean \"%.*s\"?", SPAN_ARG(near));
+    hint_near(p, "", builtin_suggest(name));
     return r;
 }
 
@@ -150,10 +161,8 @@ static int check_first_field(struct tparser *p, const struct toperand *o, const 
     }
     int r = tparser_fail(p, w->at, "there is no field \"%.*s\"", (int)(name.n > 100 ? 100 : name.n),
                          name.p);
-    if (near.best.n > 0)
-        err_hint(p->err, "did you mean \".%.*s\"?", SPAN_ARG(near.best));
-    else
-        err_hint(p->err, "labels are at .Labels.NAME, or $labels.NAME");
+    err_hint(p->err, "labels are at .Labels.NAME, or $labels.NAME");
+    hint_near(p, ".", near.best);
     return r;
 }
 

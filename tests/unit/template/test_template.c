@@ -255,6 +255,11 @@ static void test_hints(void **state)
         {"{{ .Lables.job }}", "did you mean \".Labels\"?"},
         {"{{ .job }}", "labels are at .Labels.NAME, or $labels.NAME"},
         {"{{ zzzzzzzzz }}", ""},
+        {"{{ $label.job }}", "did you mean \"$labels\"?"},
+        {"{{ $vlaue }}", "did you mean \"$value\"?"},
+        {"{{ $own := 1 }}{{ $onw }}", "did you mean \"$own\"?"},
+        {"{{ $own := 1 }}{{ $onw = 2 }}", "did you mean \"$own\"?"},
+        {"{{ $zzzzzzzzz }}", ""},
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
