@@ -85,6 +85,10 @@ static int copy_children(struct yaml_reader *rd, const struct yaml_node *from, i
     int r = 0;
 
     for (const struct yaml_node *c = from->first; c && r == 0; c = c->next) {
+        if (from->kind == YAML_NODE_MAP && c->kind == YAML_NODE_BAD) {
+            to->n--; /* it has said what it had to, and what "<<" brought is here */
+            continue;
+        }
         r = copy(rd, c, depth + 1, slot);
         if (r == 0 && c->value)
             r = copy(rd, c->value, depth + 1, &(*slot)->value);

@@ -62,6 +62,11 @@ static void test_trees(void **state)
         {"- &d {a: 1}\n- &e {a: 2, b: 2}\n- <<: [*d, *e]\n  c: 3\n",
          "[{a:1},{a:2,b:2},{c:3,a:1,b:2}]"},
         {"- &d {a: 1}\n- &e {<<: *d, b: 2}\n- <<: *e\n", "[{a:1},{b:2,a:1},{b:2,a:1}]"},
+        /* As long a chain as one likes. */
+        {"- &a {a: 1}\n- &b {<<: *a}\n- &c {<<: *b}\n- &d {<<: *c}\n- &e {<<: *d}\n"
+         "- &f {<<: *e}\n- &g {<<: *f}\n- &h {<<: *g}\n- &i {<<: *h}\n- &j {<<: *i}\n"
+         "- &k {<<: *j}\n- {<<: *k}\n",
+         "[{a:1},{a:1},{a:1},{a:1},{a:1},{a:1},{a:1},{a:1},{a:1},{a:1},{a:1},{a:1}]"},
         {"'<<': 1\n", "{<<:1}"}, /* in quotes it is a key like others */
     };
 
