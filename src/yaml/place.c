@@ -7,6 +7,7 @@
  * indentation and chomping only touch what is between them. Where the two do not go together, the
  * text is not the one that the scalar came from.
  */
+#include "base/num.h"
 #include "yaml/tree.h"
 
 struct walk {
@@ -104,11 +105,17 @@ static size_t escape_bytes(struct span text, char style)
     }
 }
 
-/* Whether the escape is white space of the value, or none of it. */
-static bool is_space_escape(struct span text)
+/* Whether the escape of n bytes is white space of the value, or none of it. */
+static bool is_space_escape(struct span text, size_t n)
 {
-    return text.p[0] == '\\' &&
-           (is_space(text.p[1]) || text.p[1] == 'n' || text.p[1] == 't' || text.p[1] == 'r');
+    uint64_t code;
+
+    if (text.p[0] != '\\' || n > text.n)
+        return false;
+    if (n > 2)
+        return num_parse_hex(span_of(text.p + 2, n - 2), &code) == 0 && code < 0x80 &&
+               is_space((char)code);
+    return is_space(text.p[1]) || text.p[1] == 'n' || text.p[1] == 't' || text.p[1] == 'r';
 }
 
 static size_t character_bytes(struct span value)
@@ -128,7 +135,7 @@ static void skip_blank(struct walk *w, char style)
 
         skip_spaces(w);
         n = escape_bytes(w->rest, style);
-        if (n == 0 || !is_space_escape(w->rest))
+        if (n == 0 || !is_space_escape(w->rest, n))
             return;
         for (size_t i = 0; i < n && w->rest.n > 0; i++)
             step(w);

@@ -39,6 +39,8 @@ static void test_places(void **state)
         {"e: \"a\\nb\\tc\"\n", "b", 1, 8},
         {"e: \"a\\nb\\tc\"\n", "c", 1, 11},
         {"e: \"a \\\n  b c\"\n", "c", 2, 5},
+        {"e: \"a\\x20b\\u000ac\"\n", "b", 1, 10},
+        {"e: \"a\\x20b\\u000ac\"\n", "c", 1, 17},
         {"e: |\n  sum(x)\n  by z\n", "z", 3, 6},
         {"e: |2\n    sum(x)\n  by z\n", "sum", 2, 5},
         {"e: |- # why\n  sum(x)\n    by z\n", "z", 3, 8},
