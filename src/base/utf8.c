@@ -37,6 +37,23 @@ size_t utf8_step(struct span s, bool *ret_is_valid)
     return len;
 }
 
+uint32_t utf8_value(struct span sequence)
+{
+    const unsigned char *p = (const unsigned char *)sequence.p;
+    uint32_t c = sequence.n == 1 ? p[0] : p[0] & (0x7fu >> sequence.n);
+    for (size_t i = 1; i < sequence.n; i++)
+        c = c << 6 | (p[i] & 0x3f);
+    return c;
+}
+
+uint32_t utf8_take(struct span *s)
+{
+    bool is_valid;
+    size_t n = utf8_step(*s, &is_valid);
+    struct span sequence = span_take(s, is_valid ? n : 1);
+    return is_valid ? utf8_value(sequence) : 0xfffd;
+}
+
 size_t utf8_put(uint32_t c, char dst[4])
 {
     if (c < 0x80) {

@@ -20,6 +20,11 @@
  */
 size_t utf8_step(struct span s, bool *ret_is_valid);
 
+/* The code point of a sequence that is valid. */
+uint32_t utf8_value(struct span sequence);
+/* Takes a character off s, which is not empty; each byte that is no UTF-8 is a U+FFFD. */
+uint32_t utf8_take(struct span *s);
+
 /* Writes a code point, up to U+10FFFF, surrogates as any other; returns its length. */
 size_t utf8_put(uint32_t c, char dst[4]);
 

@@ -23,22 +23,6 @@ static bool is_odd(uint32_t c)
            c == 0xfffe || c == 0xffff;
 }
 
-/* Takes the next character; U+FFFD for what is none. */
-static uint32_t take_char(struct span *s)
-{
-    bool is_valid;
-    struct span seq = span_take(s, utf8_step(*s, &is_valid));
-    const unsigned char *p = (const unsigned char *)seq.p;
-    if (!is_valid)
-        return 0xfffd;
-    if (seq.n == 1)
-        return p[0];
-    uint32_t c = p[0] & (0x7fU >> seq.n);
-    for (size_t i = 1; i < seq.n; i++)
-        c = c << 6 | (p[i] & 0x3f);
-    return c;
-}
-
 static int put_char(uint32_t c, struct buf *out)
 {
     char text[4];
@@ -51,7 +35,7 @@ static int put_plain(struct span s, size_t max, size_t *ret, struct buf *out)
     int r = 0;
     size_t n = 0;
     for (; r == 0 && s.n > 0 && n < max; n++) {
-        uint32_t c = take_char(&s);
+        uint32_t c = utf8_take(&s);
         r = put_char(is_odd(c) ? '?' : c, out);
     }
     *ret = n;
@@ -63,7 +47,7 @@ static int put_quoted(struct span s, struct buf *out)
 {
     int r = buf_append(out, SPAN("\""));
     while (r == 0 && s.n > 0) {
-        uint32_t c = take_char(&s);
+        uint32_t c = utf8_take(&s);
         if (is_odd(c))
             r = buf_printf(out, "\\u%04" PRIx32, c);
         else if (c == '"' || c == '\\')

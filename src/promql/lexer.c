@@ -101,16 +101,8 @@ int32_t lexer_rune(const struct lexer *x, size_t *ret_n)
     if (x->at >= x->input.n)
         return -1;
     bool is_valid;
-    const unsigned char *p = (const unsigned char *)x->input.p + x->at;
     *ret_n = utf8_step(span_from(x->input, x->at), &is_valid);
-    if (!is_valid)
-        return -2;
-    if (*ret_n == 1)
-        return p[0];
-    int32_t c = p[0] & (0x7f >> *ret_n);
-    for (size_t i = 1; i < *ret_n; i++)
-        c = c << 6 | (p[i] & 0x3f);
-    return c;
+    return is_valid ? (int32_t)utf8_value(span_of(x->input.p + x->at, *ret_n)) : -2;
 }
 
 const char *lexer_quoted(const struct lexer *x, char dst[16])

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "base/utf8.h"
 #include "series/pattern.h"
 #include "template/builtin.h"
 #include "template/casing.h"
@@ -135,15 +136,14 @@ static struct span js_of(char c)
 
 static int put_js(struct span *s, struct buf *out)
 {
-    struct span escaped = js_of(s->p[0]), all = *s;
-    bool is_valid;
-    uint32_t c = verb_take(s, &is_valid);
+    struct span escaped = js_of(s->p[0]);
+    uint32_t c = utf8_take(s);
+    char plain[4];
     if (escaped.p)
         return buf_append(out, escaped);
     if (c < ' ' || (c >= 0x80 && !verb_is_shown(c)))
         return buf_printf(out, "\\u%04X", (unsigned)c);
-    return is_valid ? buf_append(out, span_of(all.p, all.n - s->n))
-                    : buf_append(out, SPAN("\xef\xbf\xbd"));
+    return buf_append(out, span_of(plain, utf8_put(c, plain)));
 }
 
 static int call_js(struct builtin_call *c, const struct tvalue *args, size_t n, struct tvalue *ret)

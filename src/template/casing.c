@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "base/utf8.h"
-#include "template/verb.h"
 
 /* Lower-case letters first, first + step, ... last; upper case is delta away. */
 struct range {
@@ -71,10 +70,9 @@ static int put(uint32_t c, struct buf *out)
 
 static int convert(struct span s, uint32_t (*way)(uint32_t c), struct buf *out)
 {
-    bool is_valid;
     int r = 0;
     while (s.n > 0 && r == 0)
-        r = put(way(verb_take(&s, &is_valid)), out);
+        r = put(way(utf8_take(&s)), out);
     return r;
 }
 
@@ -106,10 +104,9 @@ static bool is_break(uint32_t c)
 int casing_title(struct span s, struct buf *out)
 {
     bool is_in_word = false, was_middle = false;
-    bool is_valid;
     int r = 0;
     while (s.n > 0 && r == 0) {
-        uint32_t c = verb_take(&s, &is_valid);
+        uint32_t c = utf8_take(&s);
         bool is_mid = is_middle(c);
         if (is_mid ? was_middle : is_break(c))
             is_in_word = false;

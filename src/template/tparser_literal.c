@@ -220,12 +220,8 @@ static int parse_char(struct span s, struct tvalue *ret)
         if (r != 0)
             return r;
     } else {
-        size_t n = utf8_step(s, &is_valid);
-        struct span c = span_take(&s, n);
-        rune = (unsigned char)c.p[0];
-        rune = n == 1 ? rune : rune & (0xffu >> (n + 1));
-        for (size_t i = 1; i < n; i++)
-            rune = rune << 6 | ((unsigned char)c.p[i] & 0x3f);
+        (void)utf8_step(s, &is_valid);
+        rune = utf8_take(&s);
     }
     *ret = tvalue_int((int64_t)rune);
     return s.n == 0 && is_valid ? 0 : -EINVAL;

@@ -11,25 +11,11 @@
 
 static const struct verb default_verb = {.rune = 'v', .width = -1, .precision = -1};
 
-uint32_t verb_take(struct span *s, bool *ret_is_valid)
-{
-    size_t n = utf8_step(*s, ret_is_valid);
-    struct span c = span_take(s, *ret_is_valid ? n : 1);
-    uint32_t rune = (unsigned char)c.p[0];
-    if (!*ret_is_valid)
-        return 0xfffd;
-    rune = c.n == 1 ? rune : rune & (0xffu >> (c.n + 1));
-    for (size_t i = 1; i < c.n; i++)
-        rune = rune << 6 | ((unsigned char)c.p[i] & 0x3f);
-    return rune;
-}
-
 size_t verb_count(struct span s)
 {
     size_t n = 0;
-    bool is_valid;
     for (; s.n > 0; n++)
-        (void)verb_take(&s, &is_valid);
+        (void)utf8_take(&s);
     return n;
 }
 
@@ -87,9 +73,8 @@ int verb_refuse(const struct verb *verb, const struct tvalue *v, struct buf *out
 static struct span cut(struct span s, int max)
 {
     struct span left = s;
-    bool is_valid;
     for (int n = 0; left.n > 0 && n < max; n++)
-        (void)verb_take(&left, &is_valid);
+        (void)utf8_take(&left);
     return span_of(s.p, s.n - left.n);
 }
 
@@ -114,12 +99,11 @@ bool verb_is_shown(uint32_t c)
 static int quote(struct span s, bool is_ascii, struct buf *out)
 {
     struct buf text;
-    bool is_valid;
     buf_init(&text, TEMPLATE_OUTPUT_MAX);
     int r = labels_quote(s, &text);
     struct span left = buf_span(&text);
     while (left.n > 0 && r == 0) {
-        uint32_t c = verb_take(&left, &is_valid);
+        uint32_t c = utf8_take(&left);
         bool is_plain = c < 0x80 || (!is_ascii && verb_is_shown(c));
         char plain[4];
         r = is_plain ? buf_append(out, span_of(plain, utf8_put(c, plain)))

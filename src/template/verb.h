@@ -47,9 +47,7 @@ int verb_pad(const struct verb *verb, struct span s, struct buf *out) WARN_UNUSE
 bool verb_is_shown(uint32_t c);
 /* n times c. */
 int verb_repeat(char c, size_t n, struct buf *out) WARN_UNUSED;
-/* Takes a character off *s; a byte that is no UTF-8 is U+FFFD. */
-uint32_t verb_take(struct span *s, bool *ret_is_valid);
-/* The characters of s, counted in the same way. */
+/* The characters of s; each byte that is no UTF-8 is one. */
 size_t verb_count(struct span s);
 
 #endif

@@ -154,7 +154,7 @@ static int print_next(struct printing *p, struct verb *verb)
 static int print_verb(struct printing *p)
 {
     struct verb verb = {.width = -1, .precision = -1};
-    bool is_index = false, is_valid;
+    bool is_index = false;
     int r;
     p->is_index_good = true;
     take_flags(p, &verb);
@@ -168,7 +168,7 @@ static int print_verb(struct printing *p)
         take_index(p, &is_index);
     if (p->format.n == 0)
         return buf_append(p->out, SPAN("%!(NOVERB)"));
-    verb.rune = verb_take(&p->format, &is_valid);
+    verb.rune = utf8_take(&p->format);
     return verb.rune == '%' ? buf_append(p->out, SPAN("%")) : print_next(p, &verb);
 }
 

@@ -28,6 +28,9 @@ static void test_every_length_is_read_as_written(void **state)
         assert_memory_equal(dst, cases[i].text, n);
         assert_int_equal(utf8_step(span_of(dst, n), &is_valid), n);
         assert_true(is_valid);
+        struct span s = span_of(dst, n);
+        assert_int_equal(utf8_take(&s), cases[i].c);
+        assert_int_equal(s.n, 0);
     }
 }
 
@@ -46,6 +49,9 @@ static void test_malformed(void **state)
         bool is_valid;
         assert_int_equal(utf8_step(span_cstr(cases[i].text), &is_valid), cases[i].n);
         assert_false(is_valid);
+        struct span s = span_cstr(cases[i].text);
+        assert_int_equal(utf8_take(&s), 0xfffd);
+        assert_int_equal(s.n, strlen(cases[i].text) - 1);
     }
 }
 
