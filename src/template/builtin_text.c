@@ -2,8 +2,6 @@
 /*
  * template/builtin_text.c - texts: cases, regular expressions, escaping for HTML and JavaScript.
  */
-#include <errno.h>
-
 #include "base/utf8.h"
 #include "series/pattern.h"
 #include "template/builtin.h"
@@ -80,24 +78,24 @@ static int call_safe_html(struct builtin_call *c, const struct tvalue *args, siz
     return 0;
 }
 
-static struct span html_of(char c)
+/* What stands for a byte; for others they stand themselves. */
+struct escape {
+    char c;
+    const char *text;
+};
+
+static const struct escape html[] = {{'\0', "\xef\xbf\xbd"}, {'"', "&#34;"}, {'\'', "&#39;"},
+                                     {'&', "&amp;"},         {'<', "&lt;"},  {'>', "&gt;"}};
+static const struct escape js[] = {{'\\', "\\\\"},   {'\'', "\\'"},    {'"', "\\\""},
+                                   {'<', "\\u003C"}, {'>', "\\u003E"}, {'&', "\\u0026"},
+                                   {'=', "\\u003D"}};
+
+static const char *escaped(const struct escape *rows, size_t n, char c)
 {
-    switch (c) {
-    case '\0':
-        return SPAN("\xef\xbf\xbd");
-    case '"':
-        return SPAN("&#34;");
-    case '\'':
-        return SPAN("&#39;");
-    case '&':
-        return SPAN("&amp;");
-    case '<':
-        return SPAN("&lt;");
-    case '>':
-        return SPAN("&gt;");
-    default:
-        return (struct span){NULL, 0};
-    }
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].c == c)
+            return rows[i].text;
+    return NULL;
 }
 
 static int call_html(struct builtin_call *c, const struct tvalue *args, size_t n,
@@ -105,42 +103,21 @@ static int call_html(struct builtin_call *c, const struct tvalue *args, size_t n
 {
     struct span s = {NULL, 0};
     int r = builtin_join(c, args, n, &s);
-    for (size_t i = 0; i < s.n && r == 0; i++) {
-        struct span escaped = html_of(s.p[i]);
-        r = buf_append(&c->scratch, escaped.p ? escaped : span_of(&s.p[i], 1));
+    while (s.n > 0 && r == 0) {
+        struct span byte = span_take(&s, 1);
+        const char *text = escaped(html, ARRAY_LEN(html), byte.p[0]);
+        r = buf_append(&c->scratch, text ? span_cstr(text) : byte);
     }
     return builtin_text(c, r, ret);
 }
 
-static struct span js_of(char c)
-{
-    switch (c) {
-    case '\\':
-        return SPAN("\\\\");
-    case '\'':
-        return SPAN("\\'");
-    case '"':
-        return SPAN("\\\"");
-    case '<':
-        return SPAN("\\u003C");
-    case '>':
-        return SPAN("\\u003E");
-    case '&':
-        return SPAN("\\u0026");
-    case '=':
-        return SPAN("\\u003D");
-    default:
-        return (struct span){NULL, 0};
-    }
-}
-
 static int put_js(struct span *s, struct buf *out)
 {
-    struct span escaped = js_of(s->p[0]);
+    const char *text = escaped(js, ARRAY_LEN(js), s->p[0]);
     uint32_t c = utf8_take(s);
     char plain[4];
-    if (escaped.p)
-        return buf_append(out, escaped);
+    if (text)
+        return buf_append(out, span_cstr(text));
     if (c < ' ' || (c >= 0x80 && !verb_is_shown(c)))
         return buf_printf(out, "\\u%04X", (unsigned)c);
     return buf_append(out, span_of(plain, utf8_put(c, plain)));
