@@ -76,6 +76,21 @@ static int check_type(struct builtin_call *c, char letter, struct tvalue *v)
     return 0;
 }
 
+static int to_float(struct builtin_call *c, struct tvalue *v)
+{
+    double f = 0;
+    if (v->kind == TVALUE_FLOAT)
+        return 0;
+    if (v->kind != TVALUE_INT && v->kind != TVALUE_STRING)
+        return builtin_fail(c, "can't convert %s to float", tvalue_type(v->kind));
+    int r = v->kind == TVALUE_STRING ? number_parse(v->s, &f) : 0;
+    if (r != 0)
+        return builtin_fail(c, "\"%.*s\" is no number%s", (int)(v->s.n > 100 ? 100 : v->s.n),
+                            v->s.p, r == -ERANGE ? ": out of range" : "");
+    *v = tvalue_float(v->kind == TVALUE_INT ? (double)v->i : f);
+    return 0;
+}
+
 void builtin_enter(struct builtin_call *c)
 {
     buf_clear(&c->scratch);
@@ -100,7 +115,8 @@ int builtin_run(const struct builtin *f, struct builtin_call *c, struct tvalue *
 {
     const char *letter = f->takes;
     for (size_t i = 0; i < n; i++) {
-        int r = check_type(c, *letter, &args[i]);
+        int r = *letter == 'n' ? builtin_leave(c, f->name, to_float(c, &args[i]))
+                               : check_type(c, *letter, &args[i]);
         if (r != 0)
             return r;
         if (letter[1] != '*')
@@ -120,22 +136,6 @@ int builtin_text(struct builtin_call *c, int r, struct tvalue *ret)
         return -ENOMEM;
     *ret = tvalue_string(s);
     return 0;
-}
-
-int builtin_number(struct builtin_call *c, const struct tvalue *v, double *ret)
-{
-    int r;
-    if (v->kind == TVALUE_FLOAT || v->kind == TVALUE_INT) {
-        *ret = v->kind == TVALUE_FLOAT ? v->f : (double)v->i;
-        return 0;
-    }
-    if (v->kind != TVALUE_STRING)
-        return builtin_fail(c, "can't convert %s to float", tvalue_type(v->kind));
-    r = number_parse(v->s, ret);
-    if (r == 0)
-        return 0;
-    return builtin_fail(c, "\"%.*s\" is no number%s", (int)(v->s.n > 100 ? 100 : v->s.n), v->s.p,
-                        r == -ERANGE ? ": out of range" : "");
 }
 
 int builtin_join(struct builtin_call *c, const struct tvalue *args, size_t n, struct span *ret)

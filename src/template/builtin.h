@@ -3,8 +3,9 @@
  * template/builtin.h - functions of templates: Go's own, and those that Prometheus adds.
  *
  * Role:      one row per function; what a function takes is checked before it is called.
- * Arguments: a letter each: s text, q list of samples, p one sample, a anything; a '*' behind the
- *            last one: any number of it, none included.
+ * Arguments: a letter each: s text, n number or text that is one (a float when it is called), q
+ *            list of samples, p one sample, a anything; a '*' behind the last one: any number of
+ *            it, none included.
  * Errors:    -EINVAL with builtin_fail's text; -ENOMEM, -E2BIG.
  * Threading: pure, but for struct builtin_call, which belongs to one run.
  */
@@ -63,8 +64,6 @@ int builtin_leave(struct builtin_call *c, const char *name, int r) WARN_UNUSED;
 int builtin_fail(struct builtin_call *c, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* What is in the scratch buffer, as a text in the arena. r: of what filled it. */
 int builtin_text(struct builtin_call *c, int r, struct tvalue *ret) WARN_UNUSED;
-/* A number from a number or from text, as the humanize functions take it. */
-int builtin_number(struct builtin_call *c, const struct tvalue *v, double *ret) WARN_UNUSED;
 /* The text of values, as html, js and urlquery want it. A view, or in the arena. */
 int builtin_join(struct builtin_call *c, const struct tvalue *args, size_t n,
                  struct span *ret) WARN_UNUSED;

@@ -50,11 +50,8 @@ static int call_humanize(struct builtin_call *c, const struct tvalue *args, size
                          struct tvalue *ret)
 {
     static const char *const prefixes[] = {"k", "M", "G", "T", "P", "E", "Z", "Y", NULL};
-    double v;
-    int r = builtin_number(c, &args[0], &v);
+    double v = args[0].f;
     (void)n;
-    if (r != 0)
-        return r;
     if (v == 0 || !isfinite(v))
         return put(c, v, "", ret);
     const char *prefix = fabs(v) >= 1 ? scale_up(&v, 1000, prefixes) : scale_down(&v);
@@ -65,11 +62,8 @@ static int call_humanize1024(struct builtin_call *c, const struct tvalue *args, 
                              struct tvalue *ret)
 {
     static const char *const prefixes[] = {"ki", "Mi", "Gi", "Ti", "Pi", "Ei", "Zi", "Yi", NULL};
-    double v;
-    int r = builtin_number(c, &args[0], &v);
+    double v = args[0].f;
     (void)n;
-    if (r != 0)
-        return r;
     if (fabs(v) <= 1 || !isfinite(v))
         return put(c, v, "", ret);
     const char *prefix = scale_up(&v, 1024, prefixes);
@@ -96,11 +90,8 @@ static int put_long_duration(struct builtin_call *c, bool is_negative, int64_t s
 static int call_duration(struct builtin_call *c, const struct tvalue *args, size_t n,
                          struct tvalue *ret)
 {
-    double v;
-    int r = builtin_number(c, &args[0], &v);
+    double v = args[0].f;
     (void)n;
-    if (r != 0)
-        return r;
     if (!isfinite(v))
         return put(c, v, "", ret);
     if (fabs(v) >= 60) {
@@ -116,10 +107,8 @@ static int call_duration(struct builtin_call *c, const struct tvalue *args, size
 static int call_percentage(struct builtin_call *c, const struct tvalue *args, size_t n,
                            struct tvalue *ret)
 {
-    double v;
-    int r = builtin_number(c, &args[0], &v);
     (void)n;
-    return r == 0 ? put(c, v * 100, "%", ret) : r;
+    return put(c, args[0].f * 100, "%", ret);
 }
 
 /* Seconds since the epoch to ns, in whole ms. */
@@ -140,27 +129,20 @@ static int to_moment(struct builtin_call *c, double v, int64_t *ret)
 static int call_timestamp(struct builtin_call *c, const struct tvalue *args, size_t n,
                           struct tvalue *ret)
 {
-    double v;
     int64_t ns = 0;
-    int r = builtin_number(c, &args[0], &v);
     (void)n;
-    if (r != 0)
-        return r;
-    if (!isfinite(v))
-        return put(c, v, "", ret);
-    r = to_moment(c, v, &ns);
+    if (!isfinite(args[0].f))
+        return put(c, args[0].f, "", ret);
+    int r = to_moment(c, args[0].f, &ns);
     return r == 0 ? builtin_text(c, datetime_print(ns, &c->scratch), ret) : r;
 }
 
 static int call_to_time(struct builtin_call *c, const struct tvalue *args, size_t n,
                         struct tvalue *ret)
 {
-    double v;
     int64_t ns = 0;
-    int r = builtin_number(c, &args[0], &v);
+    int r = to_moment(c, args[0].f, &ns);
     (void)n;
-    if (r == 0)
-        r = to_moment(c, v, &ns);
     if (r == 0)
         *ret = (struct tvalue){.kind = TVALUE_TIME, .i = ns};
     return r;
@@ -169,12 +151,8 @@ static int call_to_time(struct builtin_call *c, const struct tvalue *args, size_
 static int call_to_duration(struct builtin_call *c, const struct tvalue *args, size_t n,
                             struct tvalue *ret)
 {
-    double v;
-    int r = builtin_number(c, &args[0], &v);
-    (void)n;
-    if (r != 0)
-        return r;
-    v *= 1e9;
+    double v = args[0].f * 1e9;
+    (void)c, (void)n;
     *ret =
         (struct tvalue){.kind = TVALUE_DURATION, .i = fabs(v) < INT64_END ? (int64_t)v : INT64_MIN};
     return 0;
@@ -267,13 +245,13 @@ static int call_parse_duration(struct builtin_call *c, const struct tvalue *args
 }
 
 const struct builtin builtin_number_rows[] = {
-    {.name = "humanize", .takes = "a", .call = call_humanize},
-    {.name = "humanize1024", .takes = "a", .call = call_humanize1024},
-    {.name = "humanizeDuration", .takes = "a", .call = call_duration},
-    {.name = "humanizePercentage", .takes = "a", .call = call_percentage},
-    {.name = "humanizeTimestamp", .takes = "a", .call = call_timestamp},
-    {.name = "toTime", .takes = "a", .call = call_to_time},
-    {.name = "toDuration", .takes = "a", .call = call_to_duration},
+    {.name = "humanize", .takes = "n", .call = call_humanize},
+    {.name = "humanize1024", .takes = "n", .call = call_humanize1024},
+    {.name = "humanizeDuration", .takes = "n", .call = call_duration},
+    {.name = "humanizePercentage", .takes = "n", .call = call_percentage},
+    {.name = "humanizeTimestamp", .takes = "n", .call = call_timestamp},
+    {.name = "toTime", .takes = "n", .call = call_to_time},
+    {.name = "toDuration", .takes = "n", .call = call_to_duration},
     {.name = "now", .takes = "", .call = call_now},
     {.name = "parseDuration", .takes = "s", .call = call_parse_duration},
     {.name = NULL},
