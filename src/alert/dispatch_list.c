@@ -58,20 +58,13 @@ static int visit_item(const struct listing *l, const struct dispatch_item *item,
     return l->visit(l->ctx, &seen);
 }
 
-static int span_order(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    int r = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
-    return r != 0 ? r : (x->n > y->n) - (x->n < y->n);
-}
-
 /* Names of the receivers of its groups, each once; at has room for all. */
 static size_t receivers_of(const struct dispatch_place *place, struct span *at)
 {
     size_t n = 0, unique = 0;
     for (const struct dispatch_member *m = place->members; m; m = m->next)
         at[n++] = m->group->route->receiver;
-    qsort(at, n, sizeof(*at), span_order);
+    qsort(at, n, sizeof(*at), span_sort_cmp);
     for (size_t i = 0; i < n; i++) {
         if (unique == 0 || !span_eq(at[i], at[unique - 1]))
             at[unique++] = at[i];
@@ -137,7 +130,7 @@ static int set_order(const void *a, const void *b)
     const struct dispatch_set *const *x = a, *const *y = b;
     int r = labels_cmp((*x)->labels, (*y)->labels);
     if (r == 0)
-        r = span_order(&(*x)->route->receiver, &(*y)->route->receiver);
+        r = span_cmp((*x)->route->receiver, (*y)->route->receiver);
     return r != 0 ? r : ((*x)->order > (*y)->order) - ((*x)->order < (*y)->order);
 }
 

@@ -117,13 +117,6 @@ struct alert_view dispatch_message_view(const struct dispatch_item *item)
     };
 }
 
-static int span_order(struct span a, struct span b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int r = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return r != 0 ? r : (a.n > b.n) - (a.n < b.n);
-}
-
 /* By job and instance first, those that have none last; then by all labels. */
 int dispatch_message_order(const struct alert_view *x, const struct alert_view *y)
 {
@@ -132,7 +125,7 @@ int dispatch_message_order(const struct alert_view *x, const struct alert_view *
         struct span a = labels_get(x->labels, first[i]), b = labels_get(y->labels, first[i]);
         if ((a.n == 0) != (b.n == 0))
             return a.n == 0 ? 1 : -1;
-        int r = span_order(a, b);
+        int r = span_cmp(a, b);
         if (r != 0)
             return r;
     }

@@ -106,13 +106,6 @@ static int read_group_name(struct file_reader *rd, const struct yaml_node *item,
     return file_copy(rd, s, &rr->group_by.at[rr->group_by.n++]);
 }
 
-static int span_order(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    int r = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
-    return r != 0 ? r : (x->n > y->n) - (x->n < y->n);
-}
-
 static int read_group_by(struct file_reader *rd, const struct yaml_node *value, void *to)
 {
     struct route_reader *rr = to;
@@ -128,7 +121,7 @@ static int read_group_by(struct file_reader *rd, const struct yaml_node *value, 
         err_hint(e, "'...' stands for all labels; leave the others out");
     }
     if (rr->group_by.n > 1)
-        qsort(rr->group_by.at, rr->group_by.n, sizeof(*rr->group_by.at), span_order);
+        qsort(rr->group_by.at, rr->group_by.n, sizeof(*rr->group_by.at), span_sort_cmp);
     return r;
 }
 

@@ -75,17 +75,10 @@ static int read_equal(struct file_reader *rd, const struct yaml_node *value, voi
     return rr->equal ? file_keys_each(rd, value, "equal", read_equal_name, rr) : -ENOMEM;
 }
 
-static int name_order(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    int r = memcmp(x->p, y->p, x->n < y->n ? x->n : y->n);
-    return r != 0 ? r : (x->n > y->n) - (x->n < y->n);
-}
-
 static int rule_keep(struct file_reader *rd, struct rule_reader *rr, struct alert_inhibition *all)
 {
     if (rr->rule.n_equal > 1)
-        qsort(rr->equal, rr->rule.n_equal, sizeof(*rr->equal), name_order);
+        qsort(rr->equal, rr->rule.n_equal, sizeof(*rr->equal), span_sort_cmp);
     rr->rule.equal = rr->equal;
     int r = file_own(rd, &rr->source);
     if (r < 0) {

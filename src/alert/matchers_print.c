@@ -14,13 +14,6 @@ static const char *op_text(enum matcher_op op)
     return texts[op];
 }
 
-static int span_order(struct span a, struct span b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int r = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return r != 0 ? r : (a.n > b.n) - (a.n < b.n);
-}
-
 /* As Alertmanager numbers them. */
 static int op_rank(enum matcher_op op)
 {
@@ -30,9 +23,9 @@ static int op_rank(enum matcher_op op)
 static int order(const void *a, const void *b)
 {
     const struct matcher *x = a, *y = b;
-    int r = span_order(x->name, y->name);
+    int r = span_cmp(x->name, y->name);
     if (r == 0)
-        r = span_order(x->value, y->value);
+        r = span_cmp(x->value, y->value);
     return r != 0 ? r : op_rank(x->op) - op_rank(y->op);
 }
 

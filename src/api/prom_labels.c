@@ -6,19 +6,11 @@
 
 #include "api/prom.h"
 
-static int compare(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    size_t n = x->n < y->n ? x->n : y->n;
-    int c = n ? memcmp(x->p, y->p, n) : 0;
-    return c ? c : (x->n > y->n) - (x->n < y->n);
-}
-
 static size_t sort_unique(struct span *texts, size_t n)
 {
     size_t n_unique = 0;
     if (n > 0)
-        qsort(texts, n, sizeof(*texts), compare);
+        qsort(texts, n, sizeof(*texts), span_sort_cmp);
     for (size_t i = 0; i < n; i++) {
         if (n_unique == 0 || !span_eq(texts[n_unique - 1], texts[i]))
             texts[n_unique++] = texts[i];

@@ -9,6 +9,11 @@
 
 #include <stdint.h>
 
+int span_sort_cmp(const void *a, const void *b)
+{
+    return span_cmp(*(const struct span *)a, *(const struct span *)b);
+}
+
 static unsigned char ascii_lower(char c)
 {
     unsigned char u = (unsigned char)c;

@@ -43,6 +43,15 @@ static inline bool span_eq(struct span a, struct span b)
     return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
 }
 
+/* Bytewise, the shorter first: less than, equal to or more than 0. */
+static inline int span_cmp(struct span a, struct span b)
+{
+    size_t n = a.n < b.n ? a.n : b.n;
+    int r = n > 0 ? memcmp(a.p, b.p, n) : 0;
+    return r != 0 ? r : (a.n > b.n) - (a.n < b.n);
+}
+int span_sort_cmp(const void *a, const void *b); /* the same, for qsort of an array of spans */
+
 /* Takes the first n bytes off *s and returns them; n must not exceed s->n. */
 static inline struct span span_take(struct span *s, size_t n)
 {

@@ -226,9 +226,7 @@ static struct proposal proposal_of(const struct propose_stage *stage, const stru
 
 static int compare_models(const void *a, const void *b)
 {
-    struct span x = ((const struct model *)a)->name, y = ((const struct model *)b)->name;
-    int r = memcmp(x.p, y.p, x.n < y.n ? x.n : y.n);
-    return r != 0 ? r : (x.n > y.n) - (x.n < y.n);
+    return span_cmp(((const struct model *)a)->name, ((const struct model *)b)->name);
 }
 
 static int stage_add(const struct propose_stage *stage, const struct propose_source *source,

@@ -107,13 +107,6 @@ static struct span without_zeros(struct span s)
     return s;
 }
 
-static int compare_bytes(struct span a, struct span b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int r = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return r ? r : (a.n > b.n) - (a.n < b.n);
-}
-
 /* As people sort: runs of digits by their number. */
 static int compare_natural(struct span a, struct span b)
 {
@@ -126,7 +119,7 @@ static int compare_natural(struct span a, struct span b)
             r = (x.n > y.n) - (x.n < y.n);
         }
         if (r == 0)
-            r = compare_bytes(x, y);
+            r = span_cmp(x, y);
         if (r != 0)
             return r;
     }

@@ -113,11 +113,10 @@ const struct function_info *function_find(struct span name)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         struct span known = span_cstr(function_infos[middle].name);
-        size_t n = known.n < name.n ? known.n : name.n;
-        int c = n ? memcmp(known.p, name.p, n) : 0;
-        if (c == 0 && known.n == name.n)
+        int c = span_cmp(known, name);
+        if (c == 0)
             return &function_infos[middle];
-        if (c < 0 || (c == 0 && known.n < name.n))
+        if (c < 0)
             low = middle + 1;
         else
             high = middle;

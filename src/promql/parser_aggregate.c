@@ -13,14 +13,6 @@ struct name {
     struct name *next;
 };
 
-static int compare(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    size_t n = x->n < y->n ? x->n : y->n;
-    int c = n ? memcmp(x->p, y->p, n) : 0;
-    return c ? c : (x->n > y->n) - (x->n < y->n);
-}
-
 /* A list as a sorted array without repetitions. */
 static bool sorted(struct parser *p, const struct name *first, size_t n, const struct span **ret,
                    size_t *ret_n)
@@ -31,7 +23,7 @@ static bool sorted(struct parser *p, const struct name *first, size_t n, const s
     size_t i = 0, n_unique = 0;
     for (; first; first = first->next)
         names[i++] = first->text;
-    qsort(names, n, sizeof(*names), compare);
+    qsort(names, n, sizeof(*names), span_sort_cmp);
     for (i = 0; i < n; i++) {
         if (n_unique == 0 || !span_eq(names[n_unique - 1], names[i]))
             names[n_unique++] = names[i];

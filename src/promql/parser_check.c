@@ -59,9 +59,8 @@ static void check_include(struct check *c, const struct node *n)
         return;
     for (size_t i = 0, j = 0; i < m->n_names && j < m->n_include;) {
         struct span a = m->names[i], b = m->include[j];
-        size_t len = a.n < b.n ? a.n : b.n;
-        int order = len ? memcmp(a.p, b.p, len) : 0;
-        if (order == 0 && a.n == b.n) {
+        int order = span_cmp(a, b);
+        if (order == 0) {
             char quoted[200], text[280];
             quote_copy(a, 0, quoted, sizeof(quoted));
             (void)snprintf(text, sizeof(text),
@@ -69,7 +68,7 @@ static void check_include(struct check *c, const struct node *n)
             fail_between(c, n, text);
             return;
         }
-        if (order < 0 || (order == 0 && a.n < b.n))
+        if (order < 0)
             i++;
         else
             j++;

@@ -180,11 +180,8 @@ static int compare_rows(const void *a, const void *b)
         return x->fired.n_noise > y->fired.n_noise ? -1 : 1;
     if (x->n_fired != y->n_fired)
         return x->n_fired > y->n_fired ? -1 : 1;
-    size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
-    int order = n > 0 ? memcmp(x->name.p, y->name.p, n) : 0;
-    if (order != 0 || x->name.n != y->name.n)
-        return order != 0 ? order : x->name.n < y->name.n ? -1 : 1;
-    return x < y ? -1 : 1;
+    int order = span_cmp(x->name, y->name);
+    return order != 0 ? order : x < y ? -1 : 1;
 }
 
 static int order_make(struct review *r)

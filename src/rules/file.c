@@ -130,11 +130,8 @@ static int group_cmp(const void *a, const void *b)
 {
     const struct rule_group *x = *(const struct rule_group *const *)a;
     const struct rule_group *y = *(const struct rule_group *const *)b;
-    size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
-    int c = n > 0 ? memcmp(x->name.p, y->name.p, n) : 0;
+    int c = span_cmp(x->name, y->name);
 
-    if (c == 0)
-        c = (x->name.n > y->name.n) - (x->name.n < y->name.n);
     return c != 0 ? c : (x > y) - (x < y);
 }
 

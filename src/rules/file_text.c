@@ -123,12 +123,7 @@ static int parse_template(struct file_reading *f, const struct doc_pair *pair, c
 
 static int text_cmp(const void *a, const void *b)
 {
-    const struct rule_text *x = a;
-    const struct rule_text *y = b;
-    size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
-    int c = n > 0 ? memcmp(x->name.p, y->name.p, n) : 0;
-
-    return c != 0 ? c : (x->name.n > y->name.n) - (x->name.n < y->name.n);
+    return span_cmp(((const struct rule_text *)a)->name, ((const struct rule_text *)b)->name);
 }
 
 int file_read_texts(struct file_reading *f, const struct doc_key *k, const char *what,

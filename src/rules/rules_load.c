@@ -73,10 +73,7 @@ static int compare_names(const void *a, const void *b)
     const struct rule_group *x = (*(struct group *const *)a)->def;
     const struct rule_group *y = (*(struct group *const *)b)->def;
     int order = strcmp(x->file, y->file);
-    size_t n = x->name.n < y->name.n ? x->name.n : y->name.n;
-    if (order == 0)
-        order = memcmp(x->name.p, y->name.p, n);
-    return order != 0 ? order : (x->name.n > y->name.n) - (x->name.n < y->name.n);
+    return order != 0 ? order : span_cmp(x->name, y->name);
 }
 
 static void sort_by_name(struct loading *l)

@@ -11,16 +11,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Bytewise, the shorter first. */
-static int span_cmp(struct span a, struct span b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    if (c != 0)
-        return c;
-    return (a.n > b.n) - (a.n < b.n);
-}
-
 struct span labels_get(struct labels l, struct span name)
 {
     for (size_t i = 0; i < l.n; i++)

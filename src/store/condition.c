@@ -74,13 +74,6 @@ static bool test_number(const struct condition *c, double v)
     return false;
 }
 
-static int compare(struct span a, struct span b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int order = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return order != 0 ? order : (a.n > b.n) - (a.n < b.n);
-}
-
 static bool test_text(const struct condition *c, struct span v)
 {
     switch (c->test) {
@@ -89,13 +82,13 @@ static bool test_text(const struct condition *c, struct span v)
     case ROWS_NE:
         return !span_eq(v, c->text);
     case ROWS_LT:
-        return compare(v, c->text) < 0;
+        return span_cmp(v, c->text) < 0;
     case ROWS_LE:
-        return compare(v, c->text) <= 0;
+        return span_cmp(v, c->text) <= 0;
     case ROWS_GT:
-        return compare(v, c->text) > 0;
+        return span_cmp(v, c->text) > 0;
     case ROWS_GE:
-        return compare(v, c->text) >= 0;
+        return span_cmp(v, c->text) >= 0;
     case ROWS_KNOWN:
         return v.n > 0;
     case ROWS_UNKNOWN:

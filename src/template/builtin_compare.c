@@ -61,13 +61,6 @@ static int is_equal(struct builtin_call *c, const struct tvalue *a, const struct
     }
 }
 
-static int span_cmp(struct span a, struct span b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int r = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return r != 0 ? r : (a.n > b.n) - (a.n < b.n);
-}
-
 static int is_less(struct builtin_call *c, const struct tvalue *a, const struct tvalue *b,
                    bool *ret)
 {

@@ -65,10 +65,7 @@ static int call_strvalue(struct builtin_call *c, const struct tvalue *args, size
 static int compare(struct span name, const struct template_sample *a,
                    const struct template_sample *b)
 {
-    struct span left = labels_get(a->labels, name), right = labels_get(b->labels, name);
-    size_t n = left.n < right.n ? left.n : right.n;
-    int r = n > 0 ? memcmp(left.p, right.p, n) : 0;
-    return r != 0 ? r : (left.n > right.n) - (left.n < right.n);
+    return span_cmp(labels_get(a->labels, name), labels_get(b->labels, name));
 }
 
 /* Merges two sorted halves of at, which begins with n_left of the left one. */
@@ -102,10 +99,7 @@ static int call_sort(struct builtin_call *c, const struct tvalue *args, size_t n
 
 static int by_name(const void *a, const void *b)
 {
-    const struct tvalue_pair *left = a, *right = b;
-    size_t n = left->name.n < right->name.n ? left->name.n : right->name.n;
-    int r = memcmp(left->name.p, right->name.p, n);
-    return r != 0 ? r : (left->name.n > right->name.n) - (left->name.n < right->name.n);
+    return span_cmp(((const struct tvalue_pair *)a)->name, ((const struct tvalue_pair *)b)->name);
 }
 
 /* arg0, arg1, ...: how several values are handed to a {{template}}. Printing goes as deep as they

@@ -63,6 +63,21 @@ static void test_eq(void **state)
     assert_true(span_eq(SPAN("a\0b"), span_of("a\0b", 3)));
 }
 
+/* Each is before those behind it. */
+static void test_cmp(void **state)
+{
+    static const struct span rows[] = {{NULL, 0},          SPAN_INIT("\x00"), SPAN_INIT("a"),
+                                       SPAN_INIT("a\x00"), SPAN_INIT("ab"),   SPAN_INIT("b"),
+                                       SPAN_INIT("\xff")};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        for (size_t k = 0; k < ARRAY_LEN(rows); k++) {
+            int r = span_cmp(rows[i], rows[k]);
+            assert_int_equal((r > 0) - (r < 0), (i > k) - (i < k));
+            assert_int_equal(span_sort_cmp(&rows[i], &rows[k]), r);
+        }
+}
+
 static void test_trim(void **state)
 {
     static const struct {
@@ -143,10 +158,15 @@ static void test_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eq),    cmocka_unit_test(test_eq_nocase),
-        cmocka_unit_test(test_trim),  cmocka_unit_test(test_find),
-        cmocka_unit_test(test_split), cmocka_unit_test(test_take_from_starts),
-        cmocka_unit_test(test_copy),  cmocka_unit_test(test_eq_nocase_everywhere),
+        cmocka_unit_test(test_eq),
+        cmocka_unit_test(test_eq_nocase),
+        cmocka_unit_test(test_cmp),
+        cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_split),
+        cmocka_unit_test(test_take_from_starts),
+        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_eq_nocase_everywhere),
     };
     return cmocka_run_group_tests_name("base/span", tests, NULL, NULL);
 }
