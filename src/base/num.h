@@ -54,6 +54,17 @@ size_t num_format_decimal(double v, int decimals, char *dst);
 
 extern const char num_digit_pairs[]; /* "00" to "99", one after the other */
 
+/* The largest whole number that is not above a / b; b > 0. */
+static inline int64_t num_floor_div(int64_t a, int64_t b)
+{
+    return a / b - (a % b < 0 ? 1 : 0);
+}
+/* What is left then: 0 .. b - 1. */
+static inline int64_t num_floor_mod(int64_t a, int64_t b)
+{
+    return a % b + (a % b < 0 ? b : 0);
+}
+
 /* Exactly `width` decimal digits of v, zeros in front; v < 10^width. Not terminated. */
 static inline void num_format_padded(uint64_t v, int width, char *dst)
 {

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/attr.h"
+#include "base/num.h"
 #include "promql/query.h"
 
 enum { DAY_S = 24 * 60 * 60, QUERY_MAX = 160 };
@@ -28,20 +29,15 @@ const size_t n_baseline_metrics = ARRAY_LEN(baseline_metrics);
 
 /* --- local time --- */
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b < 0);
-}
-
 int64_t baseline_slot_ms(const struct zone *zone, int64_t t_ms)
 {
-    int64_t offset_ms = INT64_C(1000) * zone_offset_s(zone, floor_div(t_ms, 1000));
-    return floor_div(t_ms + offset_ms, BASELINE_SLOT_MS) * BASELINE_SLOT_MS - offset_ms;
+    int64_t offset_ms = INT64_C(1000) * zone_offset_s(zone, num_floor_div(t_ms, 1000));
+    return num_floor_div(t_ms + offset_ms, BASELINE_SLOT_MS) * BASELINE_SLOT_MS - offset_ms;
 }
 
 bool baseline_days_before(const struct zone *zone, int64_t t_ms, int days, int64_t *ret_ms)
 {
-    int64_t t_s = floor_div(t_ms, 1000);
+    int64_t t_s = num_floor_div(t_ms, 1000);
     int64_t local_s = t_s + zone_offset_s(zone, t_s) - (int64_t)days * DAY_S;
     /* The offset is one of those around that day; the larger one gives the earlier moment. */
     int32_t a = zone_offset_s(zone, local_s - DAY_S), b = zone_offset_s(zone, local_s + DAY_S);

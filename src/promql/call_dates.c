@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/num.h"
 #include "promql/call.h"
 
 struct date {
@@ -18,24 +19,20 @@ struct date {
 /* What 64 bits hold: beyond that no date is told. */
 static const double seconds_end = 0x1p63;
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
-}
-
 /* Days since the epoch of the first of March of a year, which begins a year without leap troubles.
  */
 static int64_t days_to_march(int64_t year)
 {
-    return 365 * year + floor_div(year, 4) - floor_div(year, 100) + floor_div(year, 400) - 719468;
+    return 365 * year + num_floor_div(year, 4) - num_floor_div(year, 100) +
+           num_floor_div(year, 400) - 719468;
 }
 
 static struct date date_of(double t)
 {
     int64_t s = (int64_t)t;
-    struct date d = {.days = floor_div(s, 86400)};
+    struct date d = {.days = num_floor_div(s, 86400)};
     d.second = (int)(s - d.days * 86400);
-    int64_t year = floor_div((d.days + 719468) * 400, 146097); /* or the one before or behind */
+    int64_t year = num_floor_div((d.days + 719468) * 400, 146097); /* or the one before or behind */
     while (days_to_march(year + 1) <= d.days)
         year++;
     while (days_to_march(year) > d.days)
@@ -72,7 +69,7 @@ double call_date_hour(double t)
 double call_date_day_of_week(double t)
 {
     int64_t days = date_of(t).days + 4; /* the epoch was a Thursday */
-    return (double)(days - 7 * floor_div(days, 7));
+    return (double)(days - 7 * num_floor_div(days, 7));
 }
 
 double call_date_day_of_month(double t)

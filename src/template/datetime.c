@@ -7,11 +7,8 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/num.h"
-
-#define NS_PER_US 1000
-#define NS_PER_MS 1000000
-#define NS_PER_S  1000000000ULL
 
 /* v in units of `unit` ns, with as many digits behind the point as there are. */
 static int put_fraction(uint64_t v, uint64_t unit, const char *name, struct buf *out)
@@ -50,11 +47,6 @@ int datetime_print_duration(int64_t ns, struct buf *out)
     return r == 0 ? put_fraction(v % (60 * NS_PER_S), NS_PER_S, "s", out) : r;
 }
 
-static int64_t floor_of(int64_t ns, int64_t unit)
-{
-    return ns / unit - (ns % unit < 0 ? 1 : 0);
-}
-
 /* param: what sets methods of one function apart. */
 typedef int (*method_fn)(struct builtin_call *c, int64_t ns, int64_t param,
                          const struct tvalue *arg, struct tvalue *ret);
@@ -64,7 +56,7 @@ enum { YEAR, YEAR_DAY, DAY, HOUR, MINUTE, SECOND };
 static int time_field(struct builtin_call *c, int64_t ns, int64_t param, const struct tvalue *arg,
                       struct tvalue *ret)
 {
-    time_t t = floor_of(ns, (int64_t)NS_PER_S);
+    time_t t = num_floor_div(ns, NS_PER_S);
     struct tm tm = {.tm_mday = 1};
     (void)c, (void)arg;
     (void)gmtime_r(&t, &tm);
@@ -80,16 +72,15 @@ static int time_unix(struct builtin_call *c, int64_t ns, int64_t param, const st
                      struct tvalue *ret)
 {
     (void)c, (void)arg;
-    *ret = tvalue_int(floor_of(ns, param));
+    *ret = tvalue_int(num_floor_div(ns, param));
     return 0;
 }
 
 static int time_nanosecond(struct builtin_call *c, int64_t ns, int64_t param,
                            const struct tvalue *arg, struct tvalue *ret)
 {
-    int64_t rest = ns % (int64_t)NS_PER_S;
     (void)c, (void)param, (void)arg;
-    *ret = tvalue_int(rest < 0 ? rest + (int64_t)NS_PER_S : rest);
+    *ret = tvalue_int(num_floor_mod(ns, NS_PER_S));
     return 0;
 }
 

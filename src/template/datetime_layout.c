@@ -9,10 +9,9 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/num.h"
 #include "template/datetime.h"
-
-enum { NS_PER_S = 1000000000 };
 
 static const char *const months[] = {"January",   "February", "March",    "April",
                                      "May",       "June",     "July",     "August",
@@ -27,9 +26,8 @@ struct parts {
 
 static void split(int64_t ns, struct parts *ret)
 {
-    int64_t s = ns / NS_PER_S - (ns % NS_PER_S < 0 ? 1 : 0);
-    time_t t = s;
-    ret->ns = ns - s * NS_PER_S;
+    time_t t = num_floor_div(ns, NS_PER_S);
+    ret->ns = num_floor_mod(ns, NS_PER_S);
     if (!gmtime_r(&t, &ret->tm))
         ret->tm = (struct tm){.tm_mday = 1};
 }

@@ -348,6 +348,8 @@ static void test_moments(void **state)
          "{{ .Microseconds }} {{ .Nanoseconds }}{{ end }}",
          "1.500138888888889 90.00833333333334 5400.5 5400500 5400500000 5400500000000"},
         {"{{ (toTime 9.2e9).Add (toDuration 9.2e9) }}", "2262-04-11 23:47:16.854775807 +0000 UTC"},
+        {"{{ with (toTime -9.2e9).Add (toDuration -9.2e9) }}{{ . }} {{ .Nanosecond }}{{ end }}",
+         "1677-09-21 00:12:43.145224192 +0000 UTC 145224192"},
         {"{{ (toTime -9.2e9).Sub (toTime 9.2e9) }}", "-2562047h47m16.854775808s"},
         {"{{ $t := toTime 0 }}{{ humanize 3 }} {{ $t.Format `2006` }} {{ $t.String }} {{ "
          "(toDuration 5).String }}",
