@@ -69,7 +69,7 @@ double call_date_hour(double t)
 double call_date_day_of_week(double t)
 {
     int64_t days = date_of(t).days + 4; /* the epoch was a Thursday */
-    return (double)(days - 7 * num_floor_div(days, 7));
+    return (double)num_floor_mod(days, 7);
 }
 
 double call_date_day_of_month(double t)

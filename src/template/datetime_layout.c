@@ -6,7 +6,6 @@
  * written. What in it is not part of that moment stands for itself.
  */
 #include <ctype.h>
-#include <errno.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -19,223 +18,115 @@ static const char *const months[] = {"January",   "February", "March",    "April
 static const char *const days[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
                                    "Thursday", "Friday", "Saturday"};
 
-struct parts {
-    struct tm tm;
-    int64_t ns; /* of the second */
+/* What stands in the place of an element. */
+enum what {
+    FIXED, /* the same at every moment, since all are in UTC */
+    MONTH_NAME,
+    DAY_NAME,
+    HALF,
+    SMALL_HALF,
+    YEAR, /* from here on numbers */
+    SHORT_YEAR,
+    MONTH,
+    DAY,
+    YEAR_DAY,
+    HOUR,
+    HOUR_OF_HALF,
+    MINUTE,
+    SECOND,
 };
-
-static void split(int64_t ns, struct parts *ret)
-{
-    time_t t = num_floor_div(ns, NS_PER_S);
-    ret->ns = num_floor_mod(ns, NS_PER_S);
-    if (!gmtime_r(&t, &ret->tm))
-        ret->tm = (struct tm){.tm_mday = 1};
-}
-
-/* At least width digits; pad stands in front. */
-static int put_number(int64_t v, int width, char pad, struct buf *out)
-{
-    return pad == '0' ? buf_printf(out, "%0*lld", width, (long long)v)
-                      : buf_printf(out, "%*lld", width, (long long)v);
-}
-
-static int put_month(const struct parts *p, struct buf *out)
-{
-    return buf_append(out, span_cstr(months[p->tm.tm_mon]));
-}
-
-static int put_short_month(const struct parts *p, struct buf *out)
-{
-    return buf_append(out, span_of(months[p->tm.tm_mon], 3));
-}
-
-static int put_day_name(const struct parts *p, struct buf *out)
-{
-    return buf_append(out, span_cstr(days[p->tm.tm_wday]));
-}
-
-static int put_short_day_name(const struct parts *p, struct buf *out)
-{
-    return buf_append(out, span_of(days[p->tm.tm_wday], 3));
-}
-
-static int put_year(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_year + 1900, 4, '0', out);
-}
-
-static int put_short_year(const struct parts *p, struct buf *out)
-{
-    return put_number((p->tm.tm_year + 1900) % 100, 2, '0', out);
-}
-
-static int put_month2(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_mon + 1, 2, '0', out);
-}
-
-static int put_month1(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_mon + 1, 1, '0', out);
-}
-
-static int put_day2(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_mday, 2, '0', out);
-}
-
-static int put_day_blank(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_mday, 2, ' ', out);
-}
-
-static int put_day1(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_mday, 1, '0', out);
-}
-
-static int put_year_day(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_yday + 1, 3, '0', out);
-}
-
-static int put_year_day_blank(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_yday + 1, 3, ' ', out);
-}
-
-static int put_hour24(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_hour, 2, '0', out);
-}
-
-static int64_t hour12(const struct parts *p)
-{
-    return p->tm.tm_hour % 12 == 0 ? 12 : p->tm.tm_hour % 12;
-}
-
-static int put_hour2(const struct parts *p, struct buf *out)
-{
-    return put_number(hour12(p), 2, '0', out);
-}
-
-static int put_hour1(const struct parts *p, struct buf *out)
-{
-    return put_number(hour12(p), 1, '0', out);
-}
-
-static int put_minute2(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_min, 2, '0', out);
-}
-
-static int put_minute1(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_min, 1, '0', out);
-}
-
-static int put_second2(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_sec, 2, '0', out);
-}
-
-static int put_second1(const struct parts *p, struct buf *out)
-{
-    return put_number(p->tm.tm_sec, 1, '0', out);
-}
-
-static int put_half(const struct parts *p, struct buf *out)
-{
-    return buf_append(out, p->tm.tm_hour >= 12 ? SPAN("PM") : SPAN("AM"));
-}
-
-static int put_small_half(const struct parts *p, struct buf *out)
-{
-    return buf_append(out, p->tm.tm_hour >= 12 ? SPAN("pm") : SPAN("am"));
-}
-
-static int put_zone_name(const struct parts *p, struct buf *out)
-{
-    (void)p;
-    return buf_append(out, SPAN("UTC"));
-}
-
-static int put_z(const struct parts *p, struct buf *out)
-{
-    (void)p;
-    return buf_append(out, SPAN("Z"));
-}
-
-static int put_plus2(const struct parts *p, struct buf *out)
-{
-    (void)p;
-    return buf_append(out, SPAN("+00"));
-}
-
-static int put_plus4(const struct parts *p, struct buf *out)
-{
-    (void)p;
-    return buf_append(out, SPAN("+0000"));
-}
-
-static int put_plus_colon(const struct parts *p, struct buf *out)
-{
-    (void)p;
-    return buf_append(out, SPAN("+00:00"));
-}
-
-static int put_plus6(const struct parts *p, struct buf *out)
-{
-    (void)p;
-    return buf_append(out, SPAN("+000000"));
-}
-
-static int put_plus_colons(const struct parts *p, struct buf *out)
-{
-    (void)p;
-    return buf_append(out, SPAN("+00:00:00"));
-}
 
 /* Of several that fit the first is meant. */
 static const struct element {
     const char *text;
-    bool is_word; /* no small letter follows */
-    int (*put)(const struct parts *p, struct buf *out);
+    enum what what;
+    int width;         /* of a number: at least so many; of a name: so many of it; 0: all */
+    bool has_blanks;   /* in front of a number, for zeros */
+    bool is_word;      /* no small letter follows */
+    const char *fixed; /* FIXED */
 } elements[] = {
-    {"January", false, put_month},
-    {"Jan", true, put_short_month},
-    {"Monday", false, put_day_name},
-    {"Mon", true, put_short_day_name},
-    {"MST", false, put_zone_name},
-    {"2006", false, put_year},
-    {"002", false, put_year_day},
-    {"01", false, put_month2},
-    {"02", false, put_day2},
-    {"03", false, put_hour2},
-    {"04", false, put_minute2},
-    {"05", false, put_second2},
-    {"06", false, put_short_year},
-    {"15", false, put_hour24},
-    {"1", false, put_month1},
-    {"2", false, put_day1},
-    {"__2", false, put_year_day_blank},
-    {"_2", false, put_day_blank},
-    {"3", false, put_hour1},
-    {"4", false, put_minute1},
-    {"5", false, put_second1},
-    {"PM", false, put_half},
-    {"pm", false, put_small_half},
-    {"-070000", false, put_plus6},
-    {"-07:00:00", false, put_plus_colons},
-    {"-0700", false, put_plus4},
-    {"-07:00", false, put_plus_colon},
-    {"-07", false, put_plus2},
-    {"Z070000", false, put_z},
-    {"Z07:00:00", false, put_z},
-    {"Z0700", false, put_z},
-    {"Z07:00", false, put_z},
-    {"Z07", false, put_z},
+    {"January", .what = MONTH_NAME},
+    {"Jan", .what = MONTH_NAME, .width = 3, .is_word = true},
+    {"Monday", .what = DAY_NAME},
+    {"Mon", .what = DAY_NAME, .width = 3, .is_word = true},
+    {"MST", .fixed = "UTC"},
+    {"2006", .what = YEAR, .width = 4},
+    {"002", .what = YEAR_DAY, .width = 3},
+    {"01", .what = MONTH, .width = 2},
+    {"02", .what = DAY, .width = 2},
+    {"03", .what = HOUR_OF_HALF, .width = 2},
+    {"04", .what = MINUTE, .width = 2},
+    {"05", .what = SECOND, .width = 2},
+    {"06", .what = SHORT_YEAR, .width = 2},
+    {"15", .what = HOUR, .width = 2},
+    {"1", .what = MONTH},
+    {"2", .what = DAY},
+    {"__2", .what = YEAR_DAY, .width = 3, .has_blanks = true},
+    {"_2", .what = DAY, .width = 2, .has_blanks = true},
+    {"3", .what = HOUR_OF_HALF},
+    {"4", .what = MINUTE},
+    {"5", .what = SECOND},
+    {"PM", .what = HALF},
+    {"pm", .what = SMALL_HALF},
+    {"-070000", .fixed = "+000000"},
+    {"-07:00:00", .fixed = "+00:00:00"},
+    {"-0700", .fixed = "+0000"},
+    {"-07:00", .fixed = "+00:00"},
+    {"-07", .fixed = "+00"},
+    {"Z070000", .fixed = "Z"},
+    {"Z07:00:00", .fixed = "Z"},
+    {"Z0700", .fixed = "Z"},
+    {"Z07:00", .fixed = "Z"},
+    {"Z07", .fixed = "Z"},
 };
+
+static int number_of(const struct tm *tm, enum what what)
+{
+    switch (what) {
+    case YEAR:
+        return tm->tm_year + 1900;
+    case SHORT_YEAR:
+        return (tm->tm_year + 1900) % 100;
+    case MONTH:
+        return tm->tm_mon + 1;
+    case DAY:
+        return tm->tm_mday;
+    case YEAR_DAY:
+        return tm->tm_yday + 1;
+    case HOUR:
+        return tm->tm_hour;
+    case HOUR_OF_HALF:
+        return (tm->tm_hour + 11) % 12 + 1;
+    case MINUTE:
+        return tm->tm_min;
+    default:
+        return tm->tm_sec;
+    }
+}
+
+static const char *word_of(const struct tm *tm, const struct element *e)
+{
+    switch (e->what) {
+    case MONTH_NAME:
+        return months[tm->tm_mon];
+    case DAY_NAME:
+        return days[tm->tm_wday];
+    case HALF:
+        return tm->tm_hour >= 12 ? "PM" : "AM";
+    case SMALL_HALF:
+        return tm->tm_hour >= 12 ? "pm" : "am";
+    default:
+        return e->fixed;
+    }
+}
+
+static int put_element(const struct element *e, const struct tm *tm, struct buf *out)
+{
+    if (e->what >= YEAR)
+        return buf_printf(out, e->has_blanks ? "%*d" : "%0*d", e->width, number_of(tm, e->what));
+    struct span word = span_cstr(word_of(tm, e));
+    return buf_append(out, e->width > 0 ? span_of(word.p, (size_t)e->width) : word);
+}
 
 static const struct element *find_element(struct span layout)
 {
@@ -264,12 +155,12 @@ static size_t fraction_length(struct span s)
 }
 
 /* Nines stand for digits up to the last that is no zero, and for none without any. */
-static int put_fraction(const struct parts *p, struct span s, size_t n, struct buf *out)
+static int put_fraction(int64_t ns, struct span s, size_t n, struct buf *out)
 {
     char text[16];
     size_t n_digits = n > 9 ? 9 : n;
     text[0] = s.p[0];
-    num_format_padded((uint64_t)p->ns, 9, text + 1);
+    num_format_padded((uint64_t)ns, 9, text + 1);
     if (s.p[1] == '9')
         while (n_digits > 0 && text[n_digits] == '0')
             n_digits--;
@@ -278,17 +169,18 @@ static int put_fraction(const struct parts *p, struct span s, size_t n, struct b
 
 int datetime_format(int64_t ns, struct span layout, struct buf *out)
 {
-    struct parts p;
+    time_t t = num_floor_div(ns, NS_PER_S);
+    struct tm tm = {.tm_mday = 1};
     int r = 0;
-    split(ns, &p);
+    (void)gmtime_r(&t, &tm); /* has every moment that ns can tell */
     while (layout.n > 0 && r == 0) {
         size_t n_fraction = fraction_length(layout);
         const struct element *e = n_fraction > 0 ? NULL : find_element(layout);
         if (n_fraction > 0) {
-            r = put_fraction(&p, layout, n_fraction, out);
+            r = put_fraction(num_floor_mod(ns, NS_PER_S), layout, n_fraction, out);
             (void)span_take(&layout, n_fraction + 1);
         } else if (e) {
-            r = e->put(&p, out);
+            r = put_element(e, &tm, out);
             (void)span_take(&layout, strlen(e->text));
         } else {
             r = buf_append(out, span_take(&layout, 1));
