@@ -54,6 +54,12 @@ uint32_t utf8_take(struct span *s)
     return is_valid ? utf8_value(sequence) : 0xfffd;
 }
 
+bool utf8_is_odd(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
+           c == 0xfffe || c == 0xffff;
+}
+
 size_t utf8_put(uint32_t c, char dst[4])
 {
     if (c < 0x80) {

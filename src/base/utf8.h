@@ -25,6 +25,9 @@ uint32_t utf8_value(struct span sequence);
 /* Takes a character off s, which is not empty; each byte that is no UTF-8 is a U+FFFD. */
 uint32_t utf8_take(struct span *s);
 
+/* Characters that end a line for some, or that a terminal obeys. */
+bool utf8_is_odd(uint32_t c);
+
 /* Writes a code point, up to U+10FFFF, surrogates as any other; returns its length. */
 size_t utf8_put(uint32_t c, char dst[4]);
 

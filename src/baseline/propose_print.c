@@ -16,13 +16,6 @@ enum { MINUTE_MS = 60 * 1000, DAY_MS = 24 * 60 * MINUTE_MS, MODEL_COLUMNS_MAX = 
 
 /* --- pieces --- */
 
-/* Characters that end a line for some, or that a terminal obeys. */
-static bool is_odd(uint32_t c)
-{
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0xfeff ||
-           c == 0xfffe || c == 0xffff;
-}
-
 static int put_char(uint32_t c, struct buf *out)
 {
     char text[4];
@@ -36,7 +29,7 @@ static int put_plain(struct span s, size_t max, size_t *ret, struct buf *out)
     size_t n = 0;
     for (; r == 0 && s.n > 0 && n < max; n++) {
         uint32_t c = utf8_take(&s);
-        r = put_char(is_odd(c) ? '?' : c, out);
+        r = put_char(utf8_is_odd(c) ? '?' : c, out);
     }
     *ret = n;
     return r;
@@ -48,7 +41,7 @@ static int put_quoted(struct span s, struct buf *out)
     int r = buf_append(out, SPAN("\""));
     while (r == 0 && s.n > 0) {
         uint32_t c = utf8_take(&s);
-        if (is_odd(c))
+        if (utf8_is_odd(c))
             r = buf_printf(out, "\\u%04" PRIx32, c);
         else if (c == '"' || c == '\\')
             r = buf_printf(out, "\\%c", (char)c);

@@ -6,9 +6,11 @@
 #include "yaml/write.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/check.h"
 #include "base/num.h"
+#include "base/utf8.h"
 
 void yamlw_init(struct yamlw *w, struct buf *b)
 {
@@ -126,19 +128,21 @@ static bool is_plain(struct span s)
 
 static void put_quoted(struct yamlw *w, struct span s)
 {
-    static const char hex[] = "0123456789abcdef";
     put(w, SPAN("\""));
-    for (size_t i = 0; i < s.n; i++) {
-        unsigned char c = (unsigned char)s.p[i];
-        char escaped[4] = {'\\', 'x', hex[c >> 4], hex[c & 15]};
-        if (c == '"' || c == '\\')
+    while (s.n > 0) {
+        char escaped[16];
+        struct span c = s;
+        uint32_t code = utf8_take(&s);
+        c.n -= s.n;
+        if (code == '"' || code == '\\')
             put(w, SPAN("\\"));
-        if (c == '\n')
-            put(w, SPAN("\\n"));
-        else if (c < 0x20 || c == 0x7f)
-            put(w, span_of(escaped, 4));
-        else
-            put(w, span_of(s.p + i, 1));
+        if (code == '\n')
+            c = SPAN("\\n");
+        else if (utf8_is_odd(code))
+            c = span_of(escaped,
+                        (size_t)snprintf(escaped, sizeof(escaped),
+                                         code < 0x100 ? "\\x%02x" : "\\u%04x", (unsigned)code));
+        put(w, c);
     }
     put(w, SPAN("\""));
 }

@@ -86,17 +86,21 @@ static void test_texts_read_back(void **state)
     static const char *const pieces[] = {"a",  "1",  ":",  ": ", "\"", "'", "\\", "\n", " ",
                                          "#",  " #", "-",  "- ", "{",  "]", ",",  "~",  "null",
                                          "\t", "é",  "漢", "%",  "@",  "&", "*",  "!",  "<"};
+    static const char odd[] =
+        "\x7f\xc2\x80\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf\xef\xbf\xbe";
     static struct err_list errs;
     struct rng rng;
     (void)state;
     rng_seed(&rng, 3);
     for (int i = 0; i < 3000; i++) {
-        char text[64] = "";
+        char text[128] = "";
         struct yaml_node *root = NULL;
         struct yamlw w;
         struct buf b;
         for (uint64_t n = rng_below(&rng, 6); n > 0; n--)
             strncat(text, pieces[rng_below(&rng, ARRAY_LEN(pieces))], 8);
+        if (i % 10 == 0)
+            strncat(text, odd, 32);
         buf_init(&b, 10000);
         yamlw_init(&w, &b);
         yamlw_begin_map(&w);
