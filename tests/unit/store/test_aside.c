@@ -106,8 +106,6 @@ static void copy(const char *from, const char *to)
     (void)fclose(out);
 }
 
-/* Killed behind the last commit, before the file was removed; between them, another was taken in.
- */
 /* Two processes may begin their files in the same microsecond: blocks of one are none of the other.
  */
 static void files_of_one_moment_are_told_apart(void **state)
@@ -132,6 +130,8 @@ static void files_of_one_moment_are_told_apart(void **state)
     teardown(&f);
 }
 
+/* Killed behind the last commit, before the file was removed; between them, another was taken in.
+ */
 static void a_file_that_comes_back_is_known(void **state)
 {
     (void)state;
