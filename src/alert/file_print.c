@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "alert/file_read.h"
-#include "promql/parse.h"
+#include "series/duration.h"
 
 static void put_formatted(struct yamlw *w, const char *key, int r, struct buf *text)
 {
@@ -19,7 +19,7 @@ static void put_duration(struct yamlw *w, const char *key, int64_t ms)
 {
     struct buf b;
     buf_init(&b, 64);
-    put_formatted(w, key, promql_print_duration(ms, &b), &b);
+    put_formatted(w, key, duration_print(ms, &b), &b);
 }
 
 static void put_matchers(struct yamlw *w, const char *key, const struct matcher *at, size_t n)

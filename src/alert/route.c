@@ -2,7 +2,7 @@
 #include "alert/route.h"
 
 #include "alert/times.h"
-#include "promql/parse.h"
+#include "series/duration.h"
 
 struct walk {
     struct labels labels;
@@ -73,15 +73,15 @@ static int explain(void *ctx, const struct alert_route *r)
     if (e == 0)
         e = buf_append(out, SPAN("; wait "));
     if (e == 0)
-        e = promql_print_duration(r->group_wait_ms, out);
+        e = duration_print(r->group_wait_ms, out);
     if (e == 0)
         e = buf_append(out, SPAN(", again "));
     if (e == 0)
-        e = promql_print_duration(r->group_interval_ms, out);
+        e = duration_print(r->group_interval_ms, out);
     if (e == 0)
         e = buf_append(out, SPAN(", repeat "));
     if (e == 0)
-        e = promql_print_duration(r->repeat_interval_ms, out);
+        e = duration_print(r->repeat_interval_ms, out);
     return e < 0 ? e : buf_append(out, SPAN("\n"));
 }
 

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "promql/query.h"
+#include "series/duration.h"
 
 #define P95(metric)                                                                                \
     "histogram_quantile(0.95, sum by (le, model, upstream) (rate(" metric "_bucket[$R])))"
@@ -57,7 +58,7 @@ int curves_expr(const struct curves_kind *k, int64_t range_ms, struct buf *out)
         if (at == rest.n)
             return r;
         if (r == 0)
-            r = promql_print_duration(range_ms, out);
+            r = duration_print(range_ms, out);
         rest = span_from(rest, at + 2);
     }
     return r;

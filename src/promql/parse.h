@@ -43,9 +43,8 @@ void promql_position(struct span text, size_t at, int *ret_line, int *ret_column
 int promql_parse_selector(struct span text, struct promql_expr **ret,
                           struct promql_error *reterr) WARN_UNUSED;
 
-/* A duration as Prometheus writes them: 1h30m, 5m, 250ms, also a bare number of seconds. ms. */
+/* A duration (series/duration.h), or a bare number of seconds, which may be negative. ms. */
 int promql_parse_duration(struct span text, int64_t *ret_ms) WARN_UNUSED;
-int promql_print_duration(int64_t ms, struct buf *out) WARN_UNUSED;
 
 /*
  * What a duration is worth in a query with that step and that range (end - start). -EINVAL: not a

@@ -71,9 +71,6 @@ struct node *parser_node(struct parser *p, enum node_kind kind, enum promql_type
 double parser_number(struct parser *p, const struct token *t); /* a number or a duration */
 struct span parser_string(struct parser *p, const struct token *t);
 
-/* duration.c: the first unit of a duration that is none; empty: all are known. */
-struct span duration_unknown_unit(struct span s);
-
 /* parser_expression.c */
 struct node *parser_expression(struct parser *p);
 /* "(a, b, ...)"; the next token is the parenthesis. false: failed. */

@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "promql/parser.h"
 #include "promql/quote.h"
+#include "series/duration.h"
 
 enum { NUMBER_MAX = 512 }; /* digits of a number that is read */
 

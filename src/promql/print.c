@@ -10,6 +10,7 @@
 #include "base/num.h"
 #include "promql/parse.h"
 #include "promql/quote.h"
+#include "series/duration.h"
 
 /* Sticky: after a failure nothing more is written. */
 struct printer {
@@ -51,7 +52,7 @@ static void put_seconds(struct printer *p, double seconds)
     if (p->r)
         return;
     if (whole / 1000 == seconds && fabs(whole) < 9e15)
-        p->r = promql_print_duration((int64_t)whole, p->out);
+        p->r = duration_print((int64_t)whole, p->out);
     else
         put_number(p, seconds);
 }

@@ -7,6 +7,7 @@
 
 #include "incident/markdown.h"
 #include "incident/readable.h"
+#include "series/duration.h"
 
 void page_add(struct page *p, const char *fmt, ...)
 {
@@ -56,7 +57,7 @@ void page_duration(struct page *p, int64_t ms)
 void page_for(struct page *p, int64_t ms)
 {
     if (p->error == 0)
-        p->error = promql_print_duration(ms, p->out);
+        p->error = duration_print(ms, p->out);
 }
 
 void page_number(struct page *p, double v)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "rules/rule_test_private.h"
+#include "series/duration.h"
 #include "series/number.h"
 
 enum { SHOWN_MAX = 1000 }; /* bytes of an expression */
@@ -91,7 +92,7 @@ static int say_title(struct rule_test_run *run, const char *what, struct span te
         r = labels_quote(text.n > SHOWN_MAX ? span_of(text.p, SHOWN_MAX) : text, &run->title);
     if (r == 0)
         r = buf_append(&run->title, SPAN(" at "));
-    return said(r == 0 ? promql_print_duration(eval_ms, &run->title) : r);
+    return said(r == 0 ? duration_print(eval_ms, &run->title) : r);
 }
 
 int rule_test_compare_alerts(struct rule_test_run *run, const struct rule_test_alerts *wanted,

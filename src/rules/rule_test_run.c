@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "base/suggest.h"
 #include "rules/rule_test_private.h"
+#include "series/duration.h"
 
 #define SAID_MAX_BYTES (64 * KIB)
 
@@ -18,7 +19,7 @@ void rule_test_say_when(struct rule_test_run *run, const char *what, int64_t ts_
     buf_clear(&run->title);
     buf_clear(&run->wanted);
     (void)!buf_printf(&run->title, "%s at ", what);
-    (void)!promql_print_duration(ts_ms - run->test->start_ms, &run->title);
+    (void)!duration_print(ts_ms - run->test->start_ms, &run->title);
 }
 
 static int check_rule(void *ctx, const struct rule_group *g, const struct rule *rule,

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "series/duration.h"
 #include "template/builtin.h"
 #include "template/datetime.h"
 #include "template/verb.h"
@@ -165,64 +166,6 @@ static int call_now(struct builtin_call *c, const struct tvalue *args, size_t n,
     return 0;
 }
 
-static const struct {
-    const char *name;
-    int64_t ms;
-} units[] = {
-    {"y", 365LL * 86400000},
-    {"w", 7LL * 86400000},
-    {"d", 86400000},
-    {"h", 3600000},
-    {"m", 60000},
-    {"s", 1000},
-    {"ms", 1},
-};
-
-/* The unit at the front of s, behind those used already (*from). */
-static int take_unit(struct span *s, size_t *from, int64_t *ret_ms)
-{
-    size_t n_letters = 0;
-    while (n_letters < s->n && s->p[n_letters] >= 'a' && s->p[n_letters] <= 'z')
-        n_letters++;
-    struct span name = span_take(s, n_letters);
-    for (size_t i = *from; i < ARRAY_LEN(units); i++) {
-        if (!span_eq(name, span_cstr(units[i].name)))
-            continue;
-        *from = i + 1;
-        *ret_ms = units[i].ms;
-        return 0;
-    }
-    return -EINVAL;
-}
-
-/* Numbers with units from long to short, each once: 1h30m. Without a sign. */
-static int parse_duration(struct span s, int64_t *ret_ms)
-{
-    size_t from = 0;
-    int64_t sum = 0;
-    if (span_eq(s, SPAN("0"))) {
-        *ret_ms = 0;
-        return 0;
-    }
-    if (s.n == 0)
-        return -EINVAL;
-    while (s.n > 0) {
-        int64_t v = 0, ms;
-        size_t n = 0;
-        for (; n < s.n && s.p[n] >= '0' && s.p[n] <= '9'; n++)
-            if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, s.p[n] - '0', &v))
-                return -ERANGE;
-        (void)span_take(&s, n);
-        if (n == 0 || take_unit(&s, &from, &ms) != 0)
-            return -EINVAL;
-        if (__builtin_mul_overflow(v, ms, &v) || __builtin_add_overflow(sum, v, &sum) ||
-            sum > INT64_MAX / 1000000)
-            return -ERANGE;
-    }
-    *ret_ms = sum;
-    return 0;
-}
-
 static int call_parse_duration(struct builtin_call *c, const struct tvalue *args, size_t n,
                                struct tvalue *ret)
 {
@@ -234,7 +177,7 @@ static int call_parse_duration(struct builtin_call *c, const struct tvalue *args
         return builtin_fail(c, "empty duration string");
     if (is_negative)
         (void)span_take(&s, 1);
-    int r = parse_duration(s, &ms);
+    int r = span_eq(s, SPAN("0")) ? 0 : duration_parse(s, &ms);
     if (r == -ERANGE)
         return builtin_fail(c, "duration out of range");
     if (r != 0)

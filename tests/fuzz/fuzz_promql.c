@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "promql/parse.h"
+#include "series/duration.h"
 
 static void print(const struct promql_expr *e, struct buf *out)
 {
@@ -77,7 +78,7 @@ static void check_duration(int64_t ms)
     int64_t again = 0;
     buf_init(&b, 256);
     if (ms > 0) {
-        FUZZ_CHECK(promql_print_duration(ms, &b) == 0);
+        FUZZ_CHECK(duration_print(ms, &b) == 0);
         FUZZ_CHECK(promql_parse_duration(buf_span(&b), &again) == 0);
         FUZZ_CHECK(again == ms);
     }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * promql/duration, series_text: durations as text and as numbers; the head of a series' line.
+ * Durations (series/duration.h) and what a query makes of them; the head of a series' line.
  */
 #include "harness.h"
 
@@ -10,6 +10,7 @@
 #include "base/attr.h"
 #include "memfail.h"
 #include "promql/parse.h"
+#include "series/duration.h"
 
 static void test_read(void **state)
 {
@@ -48,7 +49,7 @@ static void test_write(void **state)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         struct buf out;
         buf_init(&out, 100);
-        assert_int_equal(promql_print_duration(rows[i].ms, &out), 0);
+        assert_int_equal(duration_print(rows[i].ms, &out), 0);
         assert_span_equal(rows[i].want, buf_span(&out), span_cstr(rows[i].want));
         int64_t ms;
         if (rows[i].ms > 0) {
