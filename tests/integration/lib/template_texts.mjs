@@ -94,6 +94,7 @@ export const OF_LABELS = [
     'January Janet Jan. Monty 2 20 1 11 __2 _2006 -07:00:00 -07 Z0700', '15h .0 ,00 .9999999 .05', 'x', '']
     .flatMap((f) => ['1435065584.128', '0', '-1.5', '951782400'].map((v) => `{{ (${v} | toTime).Format "${f}" }}`)),
   '{{ (1435065584.128 | toTime).Unix }} {{ (1435065584.128 | toTime).UnixMilli }} {{ (-1.5 | toTime).Unix }}',
+  '{{ $t := toTime 100 }}{{ humanize 3.0 }} {{ $t.Format "2006" }} {{ $t }} {{ $t.String }}', '{{ (toTime -2.3e9).Format "06 2006" }}',
   '{{ with 1435065584.128 | toTime }}{{ .Year }} {{ .YearDay }} {{ .Day }} {{ .Hour }} {{ .Minute }} {{ .Second }} {{ .Nanosecond }}{{ end }}',
   '{{ $t := toTime 100 }}{{ $u := toTime 160.5 }}{{ $u.Sub $t }} {{ $t.Before $u }} {{ $t.After $u }} {{ $t.Equal $t }} {{ ($u.Sub $t).Minutes }}',
   '{{ toTime 1.5 }} {{ printf "%s %v" (toTime 1.5) (toTime 2) }} {{ (toTime 1).UTC.String }}', '{{ toTime 1e300 }}', '{{ toTime "x" }}',
