@@ -23,7 +23,8 @@
 #include "base/jsonw.h"
 #include "rules/notice.h"
 
-/* Proxies and CAs: as libcurl finds them in the environment. */
+/* Proxies: as libcurl finds them in the environment. Alertmanagers' certificates: of the system's
+ * issuers. */
 struct alerts_config {
     const char *dir;         /* of alerts.db; NULL: nothing is kept over restarts */
     struct alert_file *file; /* routes and receivers, referenced; NULL: the built-in ones */

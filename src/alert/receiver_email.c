@@ -293,11 +293,7 @@ static enum verdict judge(const void *config, const struct receiver_reply *r, in
     (void)config;
     (void)http_receiver_said(r->body, said, sizeof(said));
     if (r->error < 0) {
-        err_set(ret_why, r->error, "%.*s", SPAN_ARG(r->words));
-        if (r->words.n == 0)
-            err_set(ret_why, r->error, "%s", err_str(r->error));
-        if (r->error == -EPROTONOSUPPORT)
-            err_hint(ret_why, "require_tls: false sends without TLS");
+        http_receiver_unreached(r, ret_why);
         return VERDICT_LATER;
     }
     if (r->status >= 200 && r->status < 400) {

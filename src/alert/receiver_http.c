@@ -130,15 +130,24 @@ static enum verdict passing(const struct receiver_reply *r, struct err *ret_why)
     return VERDICT_LATER;
 }
 
+void http_receiver_unreached(const struct receiver_reply *r, struct err *ret_why)
+{
+    struct span words = r->words.n > 0 ? r->words : span_cstr(err_str(r->error));
+    err_set(ret_why, r->error, "%.*s", SPAN_ARG(words));
+    if (r->error == -EKEYREJECTED)
+        err_hint(ret_why, "tls_config.ca_file names the issuers that are trusted; the certificate "
+                          "has to hold now, and for the name that is configured");
+    if (r->error == -EPROTONOSUPPORT)
+        err_hint(ret_why, "TLS from the start is port 465 or force_implicit_tls: true; "
+                          "require_tls: false sends without TLS, passwords as well");
+}
+
 enum verdict http_receiver_judge(const struct receiver_reply *r, int64_t *ret_wait_ms,
                                  struct err *ret_why)
 {
     *ret_wait_ms = -1;
     if (r->error < 0) {
-        err_set(ret_why, r->error, "%.*s", r->words.n > 0 ? (int)r->words.n : 0,
-                r->words.n > 0 ? r->words.p : "");
-        if (r->words.n == 0)
-            err_set(ret_why, r->error, "%s", err_str(r->error));
+        http_receiver_unreached(r, ret_why);
         return VERDICT_LATER;
     }
     if (r->status >= 200 && r->status < 300)

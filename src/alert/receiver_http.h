@@ -61,6 +61,8 @@ int http_receiver_end(const struct http_receiver *h, const struct jsonw *json,
                       const struct buf *body, struct arena *a, struct receiver_request *ret,
                       struct err *reterr) WARN_UNUSED;
 
+/* Why a transfer came to no answer, with what to do about it. */
+void http_receiver_unreached(const struct receiver_reply *r, struct err *ret_why);
 /* What an HTTP status says. */
 enum verdict http_receiver_judge(const struct receiver_reply *r, int64_t *ret_wait_ms,
                                  struct err *ret_why);

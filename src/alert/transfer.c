@@ -158,6 +158,10 @@ static void set_common(struct transfer *t)
         SET(t, CURLOPT_SSL_VERIFYPEER, 0L);
         SET(t, CURLOPT_SSL_VERIFYHOST, 0L);
     }
+    if (r->ca_file.n > 0) {
+        SET(t, CURLOPT_CAPATH, NULL);         /* its issuers, and no others */
+        SET(t, CURLOPT_CA_CACHE_TIMEOUT, 0L); /* as they are now */
+    }
     set_text(t, CURLOPT_CAINFO, r->ca_file);
     set_text(t, CURLOPT_SSLCERT, r->cert_file);
     set_text(t, CURLOPT_SSLKEY, r->key_file);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where alerts go in tests: an HTTP sink whose paths answer as they are told to, an SMTP sink, and the
-// player of alert/alerts.h.
+// Where alerts go in tests: an HTTP sink whose paths answer as they are told to, an SMTP sink, both
+// with TLS where they are given the files of a certificate, and the player of alert/alerts.h.
 import http from 'node:http';
+import https from 'node:https';
 import net from 'node:net';
+import tls from 'node:tls';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { cleanup } from './cleanup.mjs';
 import { BIN, Process, tempDir } from './process.mjs';
@@ -24,13 +26,17 @@ function listen(t, server) {
   return once(server, 'listening');
 }
 
+/** What a TLS server is made with. */
+const keysOf = ({ cert, key, ...more }) => ({ cert: readFileSync(cert), key: readFileSync(key), ...more });
+
 /** Answers: path -> (res, request) => {}; what is not there answers 200 and `{"errcode":0,"code":0}`. */
 export class HttpSink {
-  static async start(t, answers = {}) {
+  static async start(t, answers = {}, files = null) {
     const sink = new HttpSink();
     sink.answers = answers;
     sink.requests = [];
-    const server = http.createServer((req, res) => {
+    sink.connections = 0;
+    const answerOne = (req, res) => {
       const parts = [];
       req.on('data', (b) => parts.push(b)).on('end', () => {
         const path = req.url.split('?')[0];
@@ -40,10 +46,12 @@ export class HttpSink {
         const answer = sink.answers[path] ?? ((r) => r.end('{"errcode":0,"code":0}'));
         answer(res, request, sink.to(path).length);
       });
-    });
+    };
+    const server = files ? https.createServer(keysOf(files), answerOne) : http.createServer(answerOne);
+    server.on('connection', () => sink.connections++);
     await listen(t, server);
     sink.port = server.address().port;
-    sink.url = `http://127.0.0.1:${sink.port}`;
+    sink.url = `http${files ? 's' : ''}://127.0.0.1:${sink.port}`;
     return sink;
   }
 
@@ -58,12 +66,17 @@ export class HttpSink {
   }
 }
 
-/** A mail server. answers: a line's first word (or "DATA.", the end of a mail) -> what to say. */
+/**
+ * A mail server. answers: a line's first word (or "DATA.", the end of a mail) -> what to say. With the
+ * files of a certificate it offers STARTTLS, or speaks TLS from the start where that is implicit;
+ * `plain` has the lines that came without TLS.
+ */
 export class SmtpSink {
-  static async start(t, { answers = {}, greeting = '220 sink ESMTP', extensions = [] } = {}) {
+  static async start(t, { answers = {}, greeting = '220 sink ESMTP', extensions = [], files = null, isImplicit = false } = {}) {
     const sink = new SmtpSink();
-    Object.assign(sink, { answers, mails: [], lines: [] });
-    const server = net.createServer((s) => {
+    Object.assign(sink, { answers, mails: [], lines: [], plain: [], connections: 0 });
+    const keys = files && keysOf(files);
+    const session = (s, isSecure) => {
       let rest = '', isData = false, isAuth = false, mail = { to: [] };
       const say = (text) => text !== undefined && s.write(`${text}\r\n`);
       const line = (text) => {
@@ -74,12 +87,19 @@ export class SmtpSink {
           return say(sink.answers['DATA.'] ?? '250 taken');
         }
         sink.lines.push(text);
+        if (!isSecure) sink.plain.push(text);
         const word = text.split(/[ :]/)[0].toUpperCase();
         if (word === 'MAIL') mail = { from: text, to: [], lines: [] };
         if (word === 'RCPT') mail.to.push(text);
         const own = Object.hasOwn(sink.answers, word) ? sink.answers[word] : null;
         if (own !== null) return say(typeof own === 'function' ? own(text) : own);
-        if (word === 'EHLO') return say(['250-sink', ...extensions.map((e) => `250-${e}`), '250 8BITMIME'].join('\r\n'));
+        const offered = keys && !isSecure ? ['STARTTLS', ...extensions] : extensions;
+        if (word === 'EHLO') return say(['250-sink', ...offered.map((e) => `250-${e}`), '250 8BITMIME'].join('\r\n'));
+        if (word === 'STARTTLS' && keys) {
+          say('220 go on');
+          s.removeAllListeners('data');
+          return session(new tls.TLSSocket(s, { isServer: true, ...keys }).on('error', () => {}), true);
+        }
         if (word === 'DATA') { isData = true; return say('354 go on'); }
         if (isAuth) { isAuth = false; return say('235 welcome'); }
         if (word === 'AUTH') { isAuth = true; return say('334 '); }
@@ -90,8 +110,14 @@ export class SmtpSink {
         rest += b;
         for (let i; (i = rest.indexOf('\r\n')) >= 0; rest = rest.slice(i + 2)) line(rest.slice(0, i));
       });
-      if (greeting) say(greeting);
-    });
+    };
+    const greet = (s, isSecure) => {
+      session(s, isSecure);
+      if (greeting) s.write(`${greeting}\r\n`);
+    };
+    const server = isImplicit ? tls.createServer(keys, (s) => greet(s.on('error', () => {}), true))
+      : net.createServer((s) => greet(s, false));
+    server.on('connection', () => sink.connections++);
     await listen(t, server);
     sink.port = server.address().port;
     return sink;
@@ -115,14 +141,16 @@ ${more}`;
 }
 
 export class Player {
-  static async start(t, yaml, { dir, alertmanagers = [], args = [] } = {}) {
+  /** within: a command that runs the one that follows it. */
+  static async start(t, yaml, { dir, alertmanagers = [], args = [], within = [] } = {}) {
     const p = new Player();
     p.t = t;
     p.home = dir ?? tempDir(t);
     p.file = join(p.home, 'routes.yml');
     writeFileSync(p.file, yaml);
-    p.process = new Process(PLAYER, [p.file, `dir=${p.home}`,
-      ...alertmanagers.map((u) => `alertmanager=${u}`), ...args],
+    const [command, ...words] = [...within, PLAYER, p.file, `dir=${p.home}`,
+      ...alertmanagers.map((u) => `alertmanager=${u}`), ...args];
+    p.process = new Process(command, words,
     { stdin: 'pipe', env: { TZ: 'UTC', no_proxy: '*', NO_PROXY: '*' } });
     cleanup(t, () => p.stop());
     p.answers = [];

@@ -22,14 +22,15 @@ export class Authority {
     execFileSync('openssl', args, { stdio: 'pipe' });
   }
 
-  /** { cert, key }: files of a certificate for these names ("DNS:a,IP:127.0.0.1"). */
-  issue(name, names = 'DNS:localhost,IP:127.0.0.1', file = name) {
+  /** { cert, key }: files of a certificate for these names ("DNS:a,IP:127.0.0.1"), from now on for
+   * so many days; those of -1 expired yesterday. */
+  issue(name, names = 'DNS:localhost,IP:127.0.0.1', file = name, days = 1) {
     const at = (suffix) => join(this.dir, file + suffix);
     writeFileSync(at('.ext'), `subjectAltName=${names}\n`);
     this.openssl('req', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes',
       '-subj', `/CN=${name}`, '-keyout', at('.key'), '-out', at('.csr'));
     this.openssl('x509', '-req', '-in', at('.csr'), '-CA', this.ca, '-CAkey',
-      join(this.dir, 'ca.key'), '-CAcreateserial', '-days', '1', '-extfile', at('.ext'),
+      join(this.dir, 'ca.key'), '-CAcreateserial', '-days', `${days}`, '-extfile', at('.ext'),
       '-out', at('.pem'));
     return { cert: at('.pem'), key: at('.key') };
   }
