@@ -6,6 +6,7 @@
 #include "alert/alertmanager_private.h"
 #include "alert/fingerprint.h"
 #include "alert/receiver_http.h"
+#include "alert/redact.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/stat.h"
@@ -211,6 +212,7 @@ void alertmanagers_ended(struct alertmanagers *m, void *tag, const struct receiv
     struct err why = {0};
     int64_t wait_ms;
     enum verdict verdict = http_receiver_judge(reply, &wait_ms, &why);
+    redact(&a->request, why.text);
     a->is_sending = false;
     if (a->is_gone) {
         finish_gone(m, a);

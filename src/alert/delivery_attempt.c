@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "alert/delivery_private.h"
+#include "alert/redact.h"
 #include "base/log.h"
 #include "base/mem.h"
 
@@ -70,56 +71,6 @@ int delivery_attempt_send(struct delivery *y, struct attempt *at, struct moment 
 
 /* --- what came of it --- */
 
-/* Text without any occurrence of a secret; short ones could be anything. */
-static void hide(char *text, struct span secret)
-{
-    enum { SECRET_BYTES_MIN = 6 };
-    struct span s = span_cstr(text);
-    size_t at;
-    if (secret.n < SECRET_BYTES_MIN)
-        return;
-    while ((at = span_find(s, secret)) < s.n) {
-        char *p = text + (s.p - text) + at;
-        memset(p, '*', secret.n);
-        s = span_from(s, at + secret.n);
-    }
-}
-
-/* What stands behind a URL's host, in whole and in its parts; user and password before it. */
-static void hide_url(char *text, struct span url)
-{
-    struct span rest = span_from(url, span_find(url, SPAN("://")) + 3);
-    struct span user = span_from(rest, rest.n);
-    size_t host_end = 0;
-    while (host_end < rest.n && !strchr("/?#", rest.p[host_end]))
-        host_end++;
-    user = span_of(rest.p, span_find_char(span_of(rest.p, host_end), '@'));
-    if (user.n < host_end)
-        hide(text, user);
-    rest = span_from(rest, host_end + 1);
-    hide(text, rest);
-    for (size_t start = 0, i = 0; i <= rest.n; i++) {
-        if (i < rest.n && !strchr("/?&=#", rest.p[i]))
-            continue;
-        enum { PART_BYTES_MIN = 12 }; /* "robot", "webhook" are no secrets */
-        if (i - start >= PART_BYTES_MIN)
-            hide(text, span_of(rest.p + start, i - start));
-        start = i + 1;
-    }
-}
-
-static void hide_secrets(const struct receiver_request *r, char *text)
-{
-    if (r->kind == REQUEST_HTTP)
-        hide_url(text, r->url);
-    for (size_t i = 0; i < r->n_headers; i++) {
-        struct span value = r->headers[i].value;
-        hide(text, value);
-        hide(text, span_from(value, span_find_char(value, ' ') + 1)); /* behind "Bearer" */
-    }
-    hide(text, r->password);
-}
-
 enum verdict delivery_attempt_judge(const struct attempt *at, const struct receiver_reply *reply,
                                     int64_t *ret_wait_ms, struct err *ret_why)
 {
@@ -127,7 +78,7 @@ enum verdict delivery_attempt_judge(const struct attempt *at, const struct recei
     *ret_why = (struct err){0};
     *ret_wait_ms = -1;
     enum verdict verdict = i->kind->judge(i->config, reply, ret_wait_ms, ret_why);
-    hide_secrets(&at->request, ret_why->text);
+    redact(&at->request, ret_why->text);
     return verdict;
 }
 

@@ -124,6 +124,21 @@ test('every failure is kept and shown, and delays nobody else', async (t) => {
   assert.doesNotMatch(p.process.stderr, /SECRETTOKEN/);
 });
 
+test('an answer that repeats secrets is shown without them, wherever it is cut', async (t) => {
+  const SECRET = 'SECRETTOKEN0123456789abcdefghijklmnop';
+  const echo = (res, r) => res.writeHead(400).end(`${'x'.repeat(60)} ${r.url} ${r.headers.authorization}`);
+  const sink = await HttpSink.start(t, { '/hook': echo, [`/${SECRET}/api/v2/alerts`]: echo });
+  const p = await Player.start(t, routes({
+    url: webhook(`${sink.url}/hook?token=${SECRET}`),
+    header: `webhook_configs: [{url: '${sink.url}/hook', http_config: {authorization: {credentials: ${SECRET}}}}]`,
+  }), { alertmanagers: [`${sink.url}/${SECRET}`] });
+  await p.fire({ alertname: 'A' });
+  for (const name of ['url', 'header'])
+    assert.match((await waitFor(`${name} to fail`, () => waitingOf(p, name))).error, /answered 400: x{60} .*\*{8}/);
+  await waitFor('the Alertmanager to refuse', async () => /answered 400/.test((await p.show('deliveries')).alertmanagers[0].error));
+  assert.doesNotMatch(p.process.stderr + JSON.stringify(await p.show('deliveries')), /SECRETTO/);
+});
+
 test('what failed is delivered with what is new, once the receiver is back', async (t) => {
   let isBack = false;
   const sink = await HttpSink.start(t, { '/hook': (res) => (isBack ? res.end() : res.writeHead(503).end()) });
