@@ -66,11 +66,16 @@ static struct waiting *find_waiting(const struct alertmanager *a, uint64_t finge
     return n ? ALERT_MAP_ENTRY(n, struct waiting, by_alert) : NULL;
 }
 
+static void count_dropped(struct alertmanager *a)
+{
+    a->n_dropped++;
+    stat_inc(STAT_ALERTMANAGER_DROPPED);
+}
+
 static void drop(struct alertmanager *a, struct waiting *w)
 {
     alertmanagers_forget(a, w);
-    a->n_dropped++;
-    stat_inc(STAT_ALERTMANAGER_DROPPED);
+    count_dropped(a);
 }
 
 static int put_one(struct alertmanager *a, uint64_t fingerprint, struct span json)
@@ -109,7 +114,11 @@ int alertmanagers_put(struct alertmanagers *m, const struct alert_notice *n,
     for (size_t i = 0; i < m->n && r == 0; i++)
         r = put_one(m->at[i], fingerprint, buf_span(&json));
     buf_done(&json);
-    return r;
+    if (r != -EMSGSIZE)
+        return r;
+    for (size_t i = 0; i < m->n; i++)
+        count_dropped(m->at[i]);
+    return 0; /* it will never fit, and must not hold up the others */
 }
 
 /* --- requests --- */

@@ -8,7 +8,7 @@
  * Failures:  what did not go through is sent again with back-off; a request that is refused (4xx)
  *            is dropped, which is counted, since rules tell all that still fires again in a minute.
  * Limits:    ALERTMANAGER_BATCH alerts a request, ALERTMANAGER_WAITING_MAX in a line, then the
- *            oldest goes and is counted.
+ *            oldest goes and is counted; so does an alert of more than 1 MiB.
  * Threading: one owner.
  */
 #ifndef ALERT_ALERTMANAGER_H

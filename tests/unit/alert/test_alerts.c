@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "alert/alertmanager_private.h"
 #include "alert/alerts_private.h"
 #include "alert/rate.h"
 #include "base/clock.h"
@@ -176,6 +177,40 @@ static void a_file_that_was_removed_is_made_again(void **state)
     tempdir_remove(&dir);
 }
 
+/* --- what is too large for an Alertmanager --- */
+
+static void an_alert_that_fits_nowhere_holds_up_no_other(void **state)
+{
+    (void)state;
+    enum { LARGE = 300 * 1024, N = 4 };
+    static char text[LARGE];
+    struct alerts *a;
+    struct alerts_stats stats = {0};
+    const struct span managers[] = {SPAN_INIT("http://127.0.0.1:9/")};
+    const struct alerts_config config = {.alertmanagers = managers, .n_alertmanagers = 1};
+    const struct label name = {SPAN_INIT("alertname"), SPAN_INIT("Large")};
+    struct label annotations[N] = {
+        {.name = SPAN("a")}, {.name = SPAN("b")}, {.name = SPAN("c")}, {.name = SPAN("d")}};
+    memset(text, 'x', sizeof(text));
+    for (size_t i = 0; i < N; i++)
+        annotations[i].value = span_of(text, sizeof(text));
+    const struct alert_notice large = {
+        .labels = {&name, 1}, .annotations = {annotations, N}, .ends_ms = INT64_MAX, .value = 1};
+    assert_int_equal(alerts_new(&config, &a, NULL), 0);
+    assert_int_equal(alerts_put(a, &large, 1), 0);
+    assert_int_equal(put_one(a, 0, 0, false), 0);
+    mono_t start = clock_mono();
+    while (stats.n_active < 2) {
+        assert_true(mono_diff(clock_mono(), start) < WAIT_S * NS_PER_S);
+        alerts_stats(a, &stats);
+        usleep(1000);
+    }
+    pthread_mutex_lock(&a->lock);
+    assert_int_equal(a->managers->at[0]->n_dropped, 1);
+    pthread_mutex_unlock(&a->lock);
+    alerts_free(a);
+}
+
 /* --- no memory --- */
 
 static int live(void *ctx)
@@ -319,6 +354,7 @@ int main(void)
         cmocka_unit_test(calls_from_several_threads),
         cmocka_unit_test(looking_into_thousands_delays_nobody),
         cmocka_unit_test(a_file_that_was_removed_is_made_again),
+        cmocka_unit_test(an_alert_that_fits_nowhere_holds_up_no_other),
         cmocka_unit_test(without_memory_nothing_is_left),
         cmocka_unit_test(without_memory_no_transfer_is_begun),
         cmocka_unit_test(line_ends_do_not_reach_the_wire),
