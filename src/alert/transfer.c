@@ -144,13 +144,18 @@ static void add_header(struct transfer *t, struct span name, struct span value)
     buf_done(&b);
 }
 
+static long timeout_ms(const struct receiver_request *r)
+{
+    return (long)(r->timeout_ms > 0 ? r->timeout_ms : TRANSPORT_TIMEOUT_MS);
+}
+
 static void set_common(struct transfer *t)
 {
     const struct receiver_request *r = t->request;
     SET(t, CURLOPT_NOSIGNAL, 1L);
     SET(t, CURLOPT_QUICK_EXIT, 1L);
     SET(t, CURLOPT_ERRORBUFFER, t->error);
-    SET(t, CURLOPT_TIMEOUT_MS, (long)(r->timeout_ms > 0 ? r->timeout_ms : TRANSPORT_TIMEOUT_MS));
+    SET(t, CURLOPT_TIMEOUT_MS, timeout_ms(r));
     SET(t, CURLOPT_PRIVATE, (char *)t);
     SET(t, CURLOPT_WRITEFUNCTION, on_answer);
     SET(t, CURLOPT_WRITEDATA, t);
@@ -206,7 +211,7 @@ static void set_mail(struct transfer *t)
     SET(t, CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1L); /* those who can be told are told */
     set_text(t, CURLOPT_USERNAME, r->user);
     set_text(t, CURLOPT_PASSWORD, r->password);
-    SET(t, CURLOPT_SERVER_RESPONSE_TIMEOUT, (long)(TRANSPORT_TIMEOUT_MS / 1000));
+    SET(t, CURLOPT_SERVER_RESPONSE_TIMEOUT, timeout_ms(r) / 1000 + 1); /* 2 min of its own */
     SET(t, CURLOPT_UPLOAD, 1L);
     SET(t, CURLOPT_INFILESIZE_LARGE, (curl_off_t)r->body.n);
     SET(t, CURLOPT_READFUNCTION, on_mail);

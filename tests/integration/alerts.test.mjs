@@ -294,6 +294,14 @@ test('mail servers that refuse and hang', async (t) => {
   assert.doesNotMatch(p.process.stderr, /SECRETPASSWORD/);
 });
 
+test('a mail server may take as long as timeout allows', async (t) => {
+  const slow = await SmtpSink.start(t, { answers: { 'DATA.': (say) => setTimeout(() => say('250 taken'), 11000) } });
+  const p = await Player.start(t, routes({ slow: `email_configs: [{to: a@example.com, from: g@example.com, smarthost: '127.0.0.1:${slow.port}', require_tls: false, timeout: 30s}]` }));
+  await p.fire({ alertname: 'A' });
+  await waitFor('the mail', async () => (await p.show('stats')).delivered === 1, { timeoutMs: 20000 });
+  assert.equal((await p.show('stats')).failedAttempts, 0);
+});
+
 test('tests of receivers say what came of it', async (t) => {
   const sink = await HttpSink.start(t, { '/bad': (res) => res.writeHead(403).end('no'), '/hang': () => {} });
   const p = await Player.start(t, routes({ good: webhook(`${sink.url}/good`), bad: webhook(`${sink.url}/bad`), hang: `webhook_configs: [{url: '${sink.url}/hang', timeout: 20s}]`, log: 'log_configs: [{}]' }));

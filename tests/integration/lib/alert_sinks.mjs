@@ -67,9 +67,9 @@ export class HttpSink {
 }
 
 /**
- * A mail server. answers: a line's first word (or "DATA.", the end of a mail) -> what to say. With the
- * files of a certificate it offers STARTTLS, or speaks TLS from the start where that is implicit;
- * `plain` has the lines that came without TLS.
+ * A mail server. answers: a line's first word -> what to say; "DATA.", the end of a mail -> that, or
+ * a function that is given say. With the files of a certificate it offers STARTTLS, or speaks TLS from
+ * the start where that is implicit; `plain` has the lines that came without TLS.
  */
 export class SmtpSink {
   static async start(t, { answers = {}, greeting = '220 sink ESMTP', extensions = [], files = null, isImplicit = false } = {}) {
@@ -84,7 +84,8 @@ export class SmtpSink {
           if (text !== '.') return void mail.lines.push(text.replace(/^\./, ''));
           isData = false;
           sink.mails.push({ ...mail, text: mail.lines.join('\r\n') });
-          return say(sink.answers['DATA.'] ?? '250 taken');
+          const end = sink.answers['DATA.'] ?? '250 taken';
+          return typeof end === 'function' ? end(say) : say(end);
         }
         sink.lines.push(text);
         if (!isSecure) sink.plain.push(text);
