@@ -3,7 +3,7 @@
  * alert/mailer.c - see mailer.h.
  *
  * A thread first tells what came of its mail and only then ends its connection. Its struct goes
- * when it has ended and its transfer was taken, at the next mailer_take or mailer_start.
+ * when it has ended and its transfer was taken, at the next mailer_take.
  */
 #include "alert/mailer.h"
 
@@ -13,8 +13,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/process.h"
+
+enum { QUIT_MS = 2000 };
 
 struct mailing {
     struct list node;
@@ -24,6 +27,7 @@ struct mailing {
     pthread_t thread;
     int fd;       /* of the connection, or -1 */
     bool is_done; /* has a reply */
+    mono_t t_done;
     bool is_over; /* the thread has nothing to do any more */
     atomic_bool must_stop;
 };
@@ -91,6 +95,7 @@ static void *run(void *arg)
     curl_easy_reset(g->easy); /* forgets the transfer, which may go before the connection does */
     pthread_mutex_lock(&g->mailer->lock);
     g->is_done = true;
+    g->t_done = clock_mono();
     pthread_mutex_unlock(&g->mailer->lock);
     g->mailer->on_waiting(g->mailer->ctx);
     curl_easy_cleanup(g->easy); /* QUIT, and its answer */
@@ -101,6 +106,14 @@ static void *run(void *arg)
 }
 
 /* --- from outside --- */
+
+/* Whatever waits for the connection fails: libcurl would wait for the answer to QUIT as long as for
+ * any other. With the lock. */
+static void break_off(struct mailing *g)
+{
+    if (g->fd >= 0)
+        (void)shutdown(g->fd, SHUT_RDWR);
+}
 
 static void forget(struct mailing *g)
 {
@@ -118,8 +131,7 @@ struct mailer *mailer_free(struct mailer *m)
     for (struct list *i = m->mailings.next; i != &m->mailings; i = i->next) {
         struct mailing *g = CONTAINER_OF(i, struct mailing, node);
         atomic_store(&g->must_stop, true);
-        if (g->fd >= 0)
-            (void)shutdown(g->fd, SHUT_RDWR); /* whatever waits for it fails */
+        break_off(g);
     }
     pthread_mutex_unlock(&m->lock);
     while (!list_is_empty(&m->mailings))
@@ -167,6 +179,7 @@ struct transfer *mailer_take(struct mailer *m)
 {
     struct transfer *ret = NULL;
     struct mailing *over = NULL;
+    mono_t now = clock_mono();
     pthread_mutex_lock(&m->lock);
     for (struct list *i = m->mailings.next; i != &m->mailings; i = i->next) {
         struct mailing *g = CONTAINER_OF(i, struct mailing, node);
@@ -175,6 +188,8 @@ struct transfer *mailer_take(struct mailer *m)
             g->transfer = NULL;
         } else if (!over && g->is_over && !g->transfer) {
             over = g;
+        } else if (g->is_done && mono_diff(now, g->t_done) > QUIT_MS * NS_PER_MS) {
+            break_off(g);
         }
     }
     pthread_mutex_unlock(&m->lock);

@@ -3,7 +3,7 @@
  * alert/mailer.h - a thread for each mail under way.
  *
  * Why:       libcurl says QUIT and waits for the answer inside of whatever call ends a connection;
- *            a mail server that does not answer holds up that thread and nobody else.
+ *            a mail server that does not answer holds up that thread and nobody else, for 2 s.
  * Threading: everything from one thread; on_waiting is called from others.
  */
 #ifndef ALERT_MAILER_H

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { execFile } from 'node:child_process';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { once } from 'node:events';
@@ -292,6 +292,26 @@ test('mail servers that refuse and hang', async (t) => {
   assert.equal((await why('denied')).givenUp, true);
   assert.match((await why('plain')).hint, /require_tls: false/);
   assert.doesNotMatch(p.process.stderr, /SECRETPASSWORD/);
+});
+
+/** Threads of a process by that name. */
+const threads = (pid, name) => readdirSync(`/proc/${pid}/task`).filter((tid) => {
+  try {
+    return readFileSync(`/proc/${pid}/task/${tid}/comm`, 'utf8') === `${name}\n`;
+  } catch {
+    return false; // it has just ended
+  }
+});
+
+test('a mail server that does not answer QUIT does not keep a thread', async (t) => {
+  const quiet = await SmtpSink.start(t, { answers: { QUIT: undefined } });
+  const p = await Player.start(t, routes({ quiet: `email_configs: [{to: a@example.com, from: g@example.com, smarthost: '127.0.0.1:${quiet.port}', require_tls: false}]` }));
+  await p.fire({ alertname: 'A' }, { alertname: 'B' });
+  await waitFor('two mails', async () => (await p.show('stats')).delivered === 2);
+  const start = Date.now();
+  await waitFor('their threads to end', () => threads(p.process.pid, 'mail').length === 0, { timeoutMs: 15000 });
+  assert.ok(Date.now() - start < 8000, `${Date.now() - start} ms`); // each answer has 10 s
+  assert.ok(quiet.lines.includes('QUIT'));
 });
 
 test('a mail server may take as long as timeout allows', async (t) => {
