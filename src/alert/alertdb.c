@@ -169,9 +169,8 @@ static int bind_i64(sqlite3_stmt *s, int i, int64_t v)
     return db_errno(sqlite3_bind_int64(s, i, v));
 }
 
-/* Binds texts and numbers in order of what a letter says: t text (struct span *), i (int64_t *). */
 struct column {
-    const struct span *text;
+    const struct span *text; /* NULL: it is the number */
     int64_t number;
 };
 

@@ -28,7 +28,9 @@ static int read_labels(struct span json, struct arena *a, struct labels *ret)
     r = !json_is_object(root) ? -EINVAL : at ? 0 : -ENOMEM;
     json_object_foreach(root, key, value)
     {
-        if (r < 0 || !json_is_string(value))
+        if (r == 0 && !json_is_string(value))
+            r = -EINVAL;
+        if (r < 0)
             break;
         at[n].name = arena_dup(a, span_cstr(key));
         at[n].value = arena_dup(a, span_of(json_string_value(value), json_string_length(value)));
@@ -61,7 +63,8 @@ static int read_matchers(struct span json, struct arena *a, struct matcher **ret
     if (r < 0)
         return r;
     struct matcher *at = arena_zalloc(a, json_array_size(root), sizeof(*at));
-    r = at ? 0 : -ENOMEM;
+    /* One without matchers would fit every alert. */
+    r = json_array_size(root) == 0 ? -EINVAL : at ? 0 : -ENOMEM;
     for (; r == 0 && n < json_array_size(root); n++)
         if ((r = read_matcher(json_array_get(root, n), a, &at[n])) < 0)
             break;

@@ -216,16 +216,21 @@ static void a_bad_row_costs_only_itself(void **state)
         sqlite3_exec(raw,
                      "INSERT INTO alerts VALUES(1, '{\"a\":', '{}', '{}', 0, 0, 0, 0, '', '');"
                      "INSERT INTO alerts VALUES(2, '[]', '{}', '{}', 0, 0, 0, 0, '', '');"
+                     "INSERT INTO alerts VALUES(3, '{\"a\":1}', '{}', '{}', 0, 0, 0, 0, '', '');"
                      "INSERT INTO told VALUES('k', 'r', 0, 1, x'00', x'');"
                      "INSERT INTO silences VALUES('short', '[]', 0, 0, 0, '', '');"
                      "INSERT INTO silences VALUES('01234567-89ab-cdef-0123-456789abcdee',"
-                     " '[[9,\"a\",\"b\"]]', 0, 0, 0, '', '');",
+                     " '[[9,\"a\",\"b\"]]', 0, 0, 0, '', '');"
+                     "INSERT INTO silences VALUES('01234567-89ab-cdef-0123-456789abcded',"
+                     " '[]', 0, 0, 0, '', '');"
+                     "INSERT INTO silences VALUES('01234567-89ab-cdef-0123-456789abcdec',"
+                     " '{}', 0, 0, 0, '', '');",
                      NULL, NULL, NULL),
         SQLITE_OK);
     sqlite3_close(raw);
     assert_int_equal(alertdb_open(dir.path, &d, NULL), 0);
     assert_int_equal(read_all(d, &seen, &n_bad), 0);
-    assert_int_equal(n_bad, 5);
+    assert_int_equal(n_bad, 8);
     assert_true(seen.n_silences == 1 && seen.n_told == 1 && seen.n_alerts == 1 && seen.n_held == 1);
     alertdb_close(d);
     tempdir_remove(&dir);
