@@ -14,8 +14,8 @@
 
 enum {
     TITLE_CHARS = 200,
-    TEXT_BYTES = 15 * 1000, /* the API takes 20,000 bytes of body */
-    RATE_PER_MIN = 18,      /* 20 a minute, or it is deaf for 10 minutes */
+    TEXT_JSON_BYTES = 15 * 1000, /* the API takes 20,000 bytes of body */
+    RATE_PER_MIN = 18,           /* 20 a minute, or it is deaf for 10 minutes */
     DEAF_MS = 600 * 1000,
     BODY_MAX = 1 << 20,
 };
@@ -77,8 +77,8 @@ static int put_mentions(const struct texts *who, struct buf *out)
 static int put_text(const struct dingtalk *c, const struct alert_message *m, struct span title,
                     int64_t now_ms, struct buf *out)
 {
-    struct letter l = {&markup_dingtalk, (enum letter_language)c->http.language, LETTER_BYTES, 0,
-                       now_ms};
+    struct letter l = {&markup_dingtalk, (enum letter_language)c->http.language, LETTER_JSON_BYTES,
+                       0, now_ms};
     struct buf tail;
     buf_init(&tail, BODY_MAX);
     int r = put_mentions(&c->at_mobiles, &tail);
@@ -91,7 +91,7 @@ static int put_text(const struct dingtalk *c, const struct alert_message *m, str
     if (r == 0)
         r = buf_append(out, SPAN("\n\n"));
     size_t used = buf_len(out) + buf_len(&tail) + c->keyword.n;
-    l.max = used < TEXT_BYTES ? TEXT_BYTES - used : 0;
+    l.max = used < TEXT_JSON_BYTES ? TEXT_JSON_BYTES - used : 0;
     if (r == 0)
         r = letter_text(&l, m, out);
     if (r == 0 && span_find(buf_span(out), c->keyword) == buf_len(out))

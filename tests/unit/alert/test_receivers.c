@@ -396,6 +396,24 @@ static void long_messages_are_cut_at_whole_characters(void **state)
     }
 }
 
+/* What JSON escapes counts: their APIs limit the body. */
+static void texts_full_of_quotes_are_cut_earlier(void **state)
+{
+    (void)state;
+    static const struct receiver_kind *const kinds[] = {&receiver_dingtalk, &receiver_feishu};
+    char quotes[1500];
+    memset(quotes, '"', sizeof(quotes));
+    const struct label description = {SPAN_INIT("description"), {quotes, sizeof(quotes)}};
+    for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+        struct sample s;
+        sample_setup(&s);
+        struct alert_message m = sample_many(&s.arena, 50, 50, (struct labels){&description, 1});
+        sample_render(&s, kinds[i], "receiver: {url: 'http://a'}", &m);
+        assert_row(kinds[i]->name, s.request.body.n > 10000 && s.request.body.n < 20000);
+        sample_teardown(&s);
+    }
+}
+
 static void nothing_in_labels_does_harm(void **state)
 {
     (void)state;
@@ -494,6 +512,7 @@ int main(void)
         cmocka_unit_test(secrets_are_read_each_time),
         cmocka_unit_test(credentials_become_header_fields),
         cmocka_unit_test(long_messages_are_cut_at_whole_characters),
+        cmocka_unit_test(texts_full_of_quotes_are_cut_earlier),
         cmocka_unit_test(nothing_in_labels_does_harm),
         cmocka_unit_test(too_many_alerts_are_counted),
         cmocka_unit_test(without_memory_nothing_is_made),
