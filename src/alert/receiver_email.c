@@ -11,6 +11,7 @@
 #include "alert/options.h"
 #include "alert/receiver_http.h"
 #include "alert/receiver_kinds.h"
+#include "base/num.h"
 
 enum { TITLE_CHARS = 200, TEXT_BYTES = 200 * 1000, BODY_MAX = 4 << 20 };
 
@@ -94,10 +95,8 @@ static bool is_host_port(struct span s)
         if ((unsigned char)s.p[i] <= ' ' || (unsigned char)s.p[i] >= 0x7f ||
             strchr("/?#@\\%", s.p[i]))
             return false;
-    for (size_t i = 0; i < port.n; i++)
-        if (port.p[i] < '0' || port.p[i] > '9')
-            return false;
-    return colon > 1 && port.n > 0 && port.n < 6;
+    uint64_t number;
+    return colon > 1 && num_parse_u64(port, &number) == 0 && number > 0 && number < 65536;
 }
 
 /* It becomes a part of a URL. */
@@ -139,6 +138,8 @@ static int check(const struct options *o, const struct yaml_node *map, struct em
         return err_set(options_err(o, map), -EINVAL, "\"smarthost\" has to be host:port");
     if (c->hello.n > 0 && !is_host_name(c->hello))
         return err_set(options_err(o, map), -EINVAL, "\"hello\" has to be a host's name");
+    if ((c->cert_file.n > 0) != (c->key_file.n > 0))
+        return err_set(options_err(o, map), -EINVAL, "cert_file and key_file belong together");
     if (span_ends_with(c->smarthost, SPAN(":465")))
         c->is_tls_from_start = true;
     return check_addresses(o, map, c);
