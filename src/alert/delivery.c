@@ -225,6 +225,15 @@ static bool forget_quiet(struct delivery *y, struct integration *to, struct mome
     return is_any;
 }
 
+static void forget_gone(struct delivery *y)
+{
+    for (struct integration *to = integration_after(y, &y->integrations), *next; to; to = next) {
+        next = integration_after(y, &to->node);
+        if (to->is_gone && !to->attempt && list_is_empty(&to->held))
+            delivery_integration_free(to);
+    }
+}
+
 int delivery_run(struct delivery *y, struct dispatch *d, const struct silences *s,
                  struct moment now)
 {
@@ -241,6 +250,7 @@ int delivery_run(struct delivery *y, struct dispatch *d, const struct silences *
              to = integration_after(y, &to->node))
             is_again = forget_quiet(y, to, now) || is_again;
     } while (is_again);
+    forget_gone(y);
     return 0;
 }
 
@@ -324,16 +334,16 @@ static bool is_in(const struct alert_file *file, const struct integration *to)
 
 void delivery_configure(struct delivery *y, const struct alert_file *file)
 {
-    for (struct integration *to = integration_after(y, &y->integrations), *next; to; to = next) {
-        next = integration_after(y, &to->node);
+    for (struct integration *to = integration_after(y, &y->integrations); to;
+         to = integration_after(y, &to->node)) {
         to->not_before_ms = INT64_MIN;
         to->n_fails = 0;
+        to->is_gone = !is_in(file, to);
         for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node))
             if (h->state == HELD_WAITING)
                 h->ready_ms = INT64_MIN;
-        if (!is_in(file, to) && !to->attempt && list_is_empty(&to->held))
-            delivery_integration_free(to);
     }
+    forget_gone(y);
     delivery_free_rates(y);
     y->is_changed = true;
 }

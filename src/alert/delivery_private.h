@@ -56,6 +56,7 @@ struct integration {
     size_t last_ok_alerts;
     struct err last_why; /* of the last failure, or what was amiss with the last success */
     bool is_last_ok;
+    bool is_gone; /* from the configuration: goes with the last that is held */
     char _text[];
 };
 

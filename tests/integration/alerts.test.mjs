@@ -168,6 +168,17 @@ test('a mended receiver is tried at once after a reload', async (t) => {
   assert.equal(await waitingOf(p, 'ding'), undefined);
 });
 
+test('a receiver that is configured no more is not listed any more', async (t) => {
+  const sink = await HttpSink.start(t, { '/old': (res) => res.writeHead(500).end() });
+  const p = await Player.start(t, routes({ new: webhook(`${sink.url}/new`), old: webhook(`${sink.url}/old`) }));
+  await p.fire({ alertname: 'A' });
+  await waitFor('it to fail', () => waitingOf(p, 'old'));
+  writeFileSync(p.file, routes({ new: webhook(`${sink.url}/new`) }));
+  assert.equal(await p.call({ reload: p.file }), 0);
+  await waitFor('one to be listed', async () => (await p.show('deliveries')).receivers.map((r) => r.receiver).join() === 'new');
+  assert.deepEqual((await p.show('deliveries')).waiting, []);
+});
+
 test('kill -9 and restart: nothing is lost, nothing told twice', async (t) => {
   let isUp = false;
   const sink = await HttpSink.start(t, { '/flaky': (res) => (isUp ? res.end() : res.writeHead(500).end()) });
