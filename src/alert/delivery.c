@@ -261,7 +261,6 @@ void delivery_ended(struct delivery *y, struct dispatch *d, void *tag,
     struct err why;
     int64_t wait_ms;
     enum verdict verdict = delivery_attempt_judge(at, reply, &wait_ms, &why);
-    y->n_sending--;
     if (at->test) {
         delivery_test_ended(at, verdict, reply, &why, now);
     } else {
@@ -364,9 +363,4 @@ void delivery_stats(const struct delivery *y, struct delivery_stats *ret)
          to = integration_after(y, &to->node))
         for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node))
             ret->n_waiting += h->state != HELD_SENDING;
-}
-
-size_t delivery_n_sending(const struct delivery *y)
-{
-    return y->n_sending;
 }

@@ -3,12 +3,14 @@
  * alert/delivery.h - attempts: what is sent now, what has to wait, and what came of it.
  *
  * Role:      between dispatch (what is due) and transport (how it gets there). What cannot go now
- * is held back and handed in again at its time, so that it then says what is true by then. Order:
- * an integration has one message under way; the others of it wait in line. Different integrations
- * do not know of each other, but for the rate of those that send to the same address
- * (alert/rate.h). Failures:  again after 1 s, 2 s, 4 s ... 5 min, each a fifth more or less; when
- * the receiver says when, then (up to an hour). What the receiver will not take (VERDICT_NEVER) is
- * counted as given up and still tried every 5 min: somebody may have mended it. It is kept and
+ *            is held back and handed in again at its time, so that it then says what is true by
+ *            then.
+ * Order:     an integration has one message under way; the others of it wait in line. Different
+ *            integrations do not know of each other, but for the rate of those that send to the
+ *            same address (alert/rate.h).
+ * Failures:  again after 1 s, 2 s, 4 s ... 5 min, each a fifth more or less; when the receiver says
+ *            when, then (up to an hour). What the receiver will not take (VERDICT_NEVER) is counted
+ *            as given up and still tried every 5 min: somebody may have mended it. It is kept and
  *            shown until it went through or its group has nothing to say any more.
  * Threading: one owner.
  */
@@ -42,9 +44,8 @@ struct delivery_held {
 
 /* What came of a test. */
 struct delivery_test {
-    struct span receiver; /* in */
-    struct buf *text;     /* out: a line for each integration */
-    size_t n_waiting;     /* attempts under way */
+    struct buf *text; /* a line for each integration */
+    size_t n_waiting; /* attempts under way */
     size_t n_failed;
     int error;                                         /* of sending at all */
     void (*ended)(void *ctx, struct delivery_test *t); /* when n_waiting has come to 0 */
@@ -91,7 +92,5 @@ bool delivery_take_changed(struct delivery *y);
 /* Into an object that is open: "waiting", "receivers". */
 void delivery_write(const struct delivery *y, struct moment now, struct jsonw *w);
 void delivery_stats(const struct delivery *y, struct delivery_stats *ret);
-/* Attempts under way. */
-size_t delivery_n_sending(const struct delivery *y);
 
 #endif

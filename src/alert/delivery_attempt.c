@@ -65,7 +65,6 @@ int delivery_attempt_send(struct delivery *y, struct attempt *at, struct moment 
     if (r < 0)
         return err_set(reterr, r, "could not send: %s", err_str(r));
     list_push_back(&y->attempts, &at->node);
-    y->n_sending++;
     return 0;
 }
 

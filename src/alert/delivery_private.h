@@ -79,7 +79,6 @@ struct delivery {
     void *ctx;
     struct rng rng;
     struct list integrations, rates, attempts;
-    size_t n_sending;
     bool is_changed;
     uint64_t n_delivered, n_failed, n_given_up;
 };
