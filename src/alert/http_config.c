@@ -5,6 +5,19 @@
 
 #include "alert/prose.h"
 
+#define TLS(member) offsetof(struct receiver_tls, member)
+const struct option receiver_tls_keys[] = {
+    {.key = "ca_file", .type = OPTION_TEXT, .offset = TLS(ca_file)},
+    {.key = "cert_file", .type = OPTION_TEXT, .offset = TLS(cert_file)},
+    {.key = "key_file", .type = OPTION_TEXT, .offset = TLS(key_file)},
+    {.key = "insecure_skip_verify", .type = OPTION_BOOL, .offset = TLS(skips_verification)},
+    {.key = "server_name",
+     .type = OPTION_REFUSED,
+     .words = "the name that is configured is the one that the certificate has to have"},
+    {0},
+};
+#undef TLS
+
 #define IN(member) offsetof(struct http_config, member)
 
 static const struct option basic_keys[] = {
@@ -19,16 +32,6 @@ static const struct option authorization_keys[] = {
     {.key = "credentials_file", .type = OPTION_SECRET_FILE, .offset = IN(token)},
     {0},
 };
-static const struct option tls_keys[] = {
-    {.key = "ca_file", .type = OPTION_TEXT, .offset = IN(ca_file)},
-    {.key = "cert_file", .type = OPTION_TEXT, .offset = IN(cert_file)},
-    {.key = "key_file", .type = OPTION_TEXT, .offset = IN(key_file)},
-    {.key = "insecure_skip_verify", .type = OPTION_BOOL, .offset = IN(skips_verification)},
-    {.key = "server_name",
-     .type = OPTION_REFUSED,
-     .words = "the name in the URL is the one that the certificate has to have"},
-    {0},
-};
 static const struct option keys[] = {
     {.key = "basic_auth", .type = OPTION_MAP, .map = basic_keys},
     {.key = "authorization", .type = OPTION_MAP, .map = authorization_keys},
@@ -36,7 +39,7 @@ static const struct option keys[] = {
     {.key = "bearer_token_file", .type = OPTION_SECRET_FILE, .offset = IN(token), .is_alias = true},
     {.key = "http_headers", .type = OPTION_HEADERS, .offset = IN(headers)},
     {.key = "proxy_url", .type = OPTION_URL, .offset = IN(proxy_url)},
-    {.key = "tls_config", .type = OPTION_MAP, .map = tls_keys},
+    {.key = "tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(tls)},
     {.key = "follow_redirects",
      .type = OPTION_REFUSED,
      .words = "redirects are never followed: leave it out, and give the URL that is meant"},
@@ -46,6 +49,14 @@ static const struct option keys[] = {
      .words = "put a token into authorization.credentials_file and renew it there"},
     {0},
 };
+
+int http_config_check_tls(const struct options *o, const struct yaml_node *at,
+                          const struct receiver_tls *tls)
+{
+    if ((tls->cert_file.n > 0) != (tls->key_file.n > 0))
+        return err_set(options_err(o, at), -EINVAL, "cert_file and key_file belong together");
+    return 0;
+}
 
 int http_config_read(const struct options *o, const struct yaml_node *map,
                      const struct yaml_node *global, struct http_config *ret)
@@ -58,9 +69,7 @@ int http_config_read(const struct options *o, const struct yaml_node *map,
     if (secret_is_set(&ret->token) && (ret->user.n > 0 || secret_is_set(&ret->password)))
         return err_set(options_err(o, from), -EINVAL,
                        "basic_auth and authorization exclude each other");
-    if ((ret->cert_file.n > 0) != (ret->key_file.n > 0))
-        return err_set(options_err(o, from), -EINVAL, "cert_file and key_file belong together");
-    return 0;
+    return http_config_check_tls(o, from, &ret->tls);
 }
 
 void http_config_print(const struct http_config *c, struct yamlw *w)
@@ -160,10 +169,7 @@ int http_config_apply(const struct http_config *c, struct arena *a, struct recei
     r->content_type = SPAN("application/json");
     r->shown = http_config_shown(r->url, a);
     r->proxy_url = c->proxy_url;
-    r->ca_file = c->ca_file;
-    r->cert_file = c->cert_file;
-    r->key_file = c->key_file;
-    r->skips_verification = c->skips_verification;
+    r->tls = c->tls;
     error = add_headers(c, a, r, reterr);
     return error == -ENOMEM ? err_set(reterr, error, "out of memory") : error;
 }

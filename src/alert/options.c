@@ -300,7 +300,7 @@ int options_read_one(const struct options *o, const struct option *row,
     case OPTION_PASSED:
         return 0;
     case OPTION_MAP:
-        return options_read(o, node, row->map, into);
+        return options_read(o, node, row->map, into + row->offset);
     case OPTION_TEXTS:
         return read_texts(o, row, node, (struct texts *)(void *)(into + row->offset));
     case OPTION_HEADERS:

@@ -48,7 +48,7 @@ enum option_type {
     OPTION_SECRET_FILE, /* struct secret, its file */
     OPTION_URL,         /* struct span: http or https */
     OPTION_SECRET_URL,  /* struct secret, its value: http or https */
-    OPTION_MAP,         /* a table of its own, same struct */
+    OPTION_MAP,         /* a table of its own, for what begins at the offset */
     OPTION_HEADERS,     /* struct http_headers */
     OPTION_PASSED,      /* read by somebody else, or without a meaning here */
     OPTION_REFUSED,     /* Alertmanager has it and we do not: words say why */

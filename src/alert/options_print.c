@@ -63,7 +63,7 @@ static bool is_written(const struct option *row, const void *from)
     case OPTION_MAP:
         for (const struct option *i = row->map; i->key; i++) {
             bool is_bool = i->type == OPTION_BOOL; /* one that is true says something */
-            if (is_bool ? *((const char *)from + i->offset) != 0 : is_written(i, from))
+            if (is_bool ? field[i->offset] != 0 : is_written(i, field))
                 return true;
         }
         return false;
@@ -93,7 +93,7 @@ static void print_value(const struct option *row, const void *from, struct yamlw
     switch (row->type) {
     case OPTION_MAP:
         yamlw_begin_map(w);
-        options_print(row->map, from, w);
+        options_print(row->map, field, w);
         yamlw_end_map(w);
         break;
     case OPTION_TEXT:

@@ -38,6 +38,11 @@ struct alert_message {
     struct span reason; /* notification_reason of Alertmanager's payload */
 };
 
+struct receiver_tls {
+    struct span ca_file, cert_file, key_file; /* "": the system's issuers, no certificate */
+    bool skips_verification;
+};
+
 enum request_kind { REQUEST_HTTP, REQUEST_MAIL, REQUEST_LOG };
 struct request_header {
     struct span name, value;
@@ -55,9 +60,8 @@ struct receiver_request {
     const struct span *to;
     size_t n_to;
     bool needs_tls;
-    /* TLS, proxy */
-    bool skips_verification;
-    struct span ca_file, cert_file, key_file, proxy_url;
+    struct receiver_tls tls;
+    struct span proxy_url;
     int64_t timeout_ms; /* 0: 10 s */
 };
 

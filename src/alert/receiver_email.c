@@ -20,8 +20,7 @@ struct email {
     struct span from, smarthost, hello, user;
     struct secret password;
     bool needs_tls, is_tls_from_start;
-    struct span ca_file, cert_file, key_file;
-    bool skips_verification;
+    struct receiver_tls tls;
     int language;
     int64_t timeout_ms;
     /* made of them */
@@ -33,13 +32,6 @@ struct email {
     .type = OPTION_REFUSED,                                                                        \
     .words = "the layout of messages is fixed; summary and description are annotations of a rule"
 #define IN(member) offsetof(struct email, member)
-static const struct option tls_keys[] = {
-    {.key = "ca_file", .type = OPTION_TEXT, .offset = IN(ca_file)},
-    {.key = "cert_file", .type = OPTION_TEXT, .offset = IN(cert_file)},
-    {.key = "key_file", .type = OPTION_TEXT, .offset = IN(key_file)},
-    {.key = "insecure_skip_verify", .type = OPTION_BOOL, .offset = IN(skips_verification)},
-    {0},
-};
 static const struct option keys[] = {
     {.key = "send_resolved", .type = OPTION_PASSED},
     {.key = "to", .type = OPTION_TEXTS, .offset = IN(to)},
@@ -53,7 +45,7 @@ static const struct option keys[] = {
     {.key = "auth_secret", .type = OPTION_REFUSED, .words = "use auth_password_file"},
     {.key = "require_tls", .type = OPTION_BOOL, .offset = IN(needs_tls)},
     {.key = "force_implicit_tls", .type = OPTION_BOOL, .offset = IN(is_tls_from_start)},
-    {.key = "tls_config", .type = OPTION_MAP, .map = tls_keys},
+    {.key = "tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(tls)},
     {.key = "language", .type = OPTION_WORD, .offset = IN(language), .words = LETTER_LANGUAGES},
     {.key = "timeout", .type = OPTION_DURATION, .offset = IN(timeout_ms)},
     {.key = "headers", TEXT_IS_FIXED},
@@ -69,7 +61,7 @@ static const struct option global_keys[] = {
     {.key = "smtp_auth_password", .type = OPTION_SECRET, .offset = IN(password)},
     {.key = "smtp_auth_password_file", .type = OPTION_SECRET_FILE, .offset = IN(password)},
     {.key = "smtp_require_tls", .type = OPTION_BOOL, .offset = IN(needs_tls)},
-    {.key = "smtp_tls_config", .type = OPTION_MAP, .map = tls_keys},
+    {.key = "smtp_tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(tls)},
 };
 #undef IN
 
@@ -138,11 +130,10 @@ static int check(const struct options *o, const struct yaml_node *map, struct em
         return err_set(options_err(o, map), -EINVAL, "\"smarthost\" has to be host:port");
     if (c->hello.n > 0 && !is_host_name(c->hello))
         return err_set(options_err(o, map), -EINVAL, "\"hello\" has to be a host's name");
-    if ((c->cert_file.n > 0) != (c->key_file.n > 0))
-        return err_set(options_err(o, map), -EINVAL, "cert_file and key_file belong together");
     if (span_ends_with(c->smarthost, SPAN(":465")))
         c->is_tls_from_start = true;
-    return check_addresses(o, map, c);
+    int r = http_config_check_tls(o, map, &c->tls);
+    return r < 0 ? r : check_addresses(o, map, c);
 }
 
 /* The entry over what global has. */
@@ -266,10 +257,7 @@ static int render(const void *config, const struct alert_message *m, int64_t now
                                      .user = c->user,
                                      .hello = c->hello,
                                      .needs_tls = c->needs_tls,
-                                     .ca_file = c->ca_file,
-                                     .cert_file = c->cert_file,
-                                     .key_file = c->key_file,
-                                     .skips_verification = c->skips_verification,
+                                     .tls = c->tls,
                                      .timeout_ms = c->timeout_ms};
     int r = secret_get(&c->password, a, &ret->password, reterr);
     if (r < 0)

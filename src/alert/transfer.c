@@ -159,17 +159,17 @@ static void set_common(struct transfer *t)
     SET(t, CURLOPT_PRIVATE, (char *)t);
     SET(t, CURLOPT_WRITEFUNCTION, on_answer);
     SET(t, CURLOPT_WRITEDATA, t);
-    if (r->skips_verification) {
+    if (r->tls.skips_verification) {
         SET(t, CURLOPT_SSL_VERIFYPEER, 0L);
         SET(t, CURLOPT_SSL_VERIFYHOST, 0L);
     }
-    if (r->ca_file.n > 0) {
+    if (r->tls.ca_file.n > 0) {
         SET(t, CURLOPT_CAPATH, NULL);         /* its issuers, and no others */
         SET(t, CURLOPT_CA_CACHE_TIMEOUT, 0L); /* as they are now */
     }
-    set_text(t, CURLOPT_CAINFO, r->ca_file);
-    set_text(t, CURLOPT_SSLCERT, r->cert_file);
-    set_text(t, CURLOPT_SSLKEY, r->key_file);
+    set_text(t, CURLOPT_CAINFO, r->tls.ca_file);
+    set_text(t, CURLOPT_SSLCERT, r->tls.cert_file);
+    set_text(t, CURLOPT_SSLKEY, r->tls.key_file);
     set_text(t, CURLOPT_PROXY, r->proxy_url);
 }
 
