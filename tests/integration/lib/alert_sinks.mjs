@@ -41,7 +41,7 @@ export class HttpSink {
       req.on('data', (b) => parts.push(b)).on('end', () => {
         const path = req.url.split('?')[0];
         const request = { path, url: req.url, headers: req.headers, at: Date.now(),
-          text: Buffer.concat(parts).toString() };
+          bytes: Buffer.concat(parts), text: Buffer.concat(parts).toString() };
         sink.requests.push(request);
         const answer = sink.answers[path] ?? ((r) => r.end('{"errcode":0,"code":0}'));
         answer(res, request, sink.to(path).length);
