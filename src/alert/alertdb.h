@@ -30,7 +30,8 @@ int alertdb_begin(struct alertdb *d) WARN_UNUSED;
 int alertdb_commit(struct alertdb *d) WARN_UNUSED; /* rolled back where it fails */
 void alertdb_rollback(struct alertdb *d);
 
-/* What a notice said; the evidence of before stays. */
+/* What a notice said; the evidence of before stays. -EMSGSIZE: labels or annotations of more than
+ * 4 MiB. */
 int alertdb_put_alert(struct alertdb *d, uint64_t fingerprint,
                       const struct alert_notice *n) WARN_UNUSED;
 int alertdb_put_evidence(struct alertdb *d, uint64_t fingerprint,

@@ -127,8 +127,13 @@ void alerts_keep_notices(struct alerts *a, const struct alert_notice *n, size_t 
     if (!a->db || count == 0)
         return;
     int r = alertdb_begin(a->db);
-    for (size_t i = 0; i < count && r == 0; i++)
+    for (size_t i = 0; i < count && r == 0; i++) {
         r = alertdb_put_alert(a->db, alert_fingerprint(n[i].labels), &n[i]);
+        if (r != -EMSGSIZE)
+            continue;
+        stat_inc(STAT_ALERT_DB_ERRORS); /* it will never fit; the others are kept */
+        r = 0;
+    }
     if (r == 0)
         r = alertdb_commit(a->db);
     else

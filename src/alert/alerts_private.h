@@ -2,9 +2,10 @@
 /*
  * alert/alerts_private.h - what the files of the door share.
  *
- * One lock is over everything that is not said to be the thread's own. It is never held while
- * something waits: not by a transfer, not by the evidence of others; commits of alerts.db do not
- * wait for the disk but for a checkpoint now and then.
+ * One lock is over everything that is not said to be the thread's own. It is not held by a
+ * transfer, nor by the evidence of others; commits of alerts.db do not wait for the disk but for a
+ * checkpoint now and then (2 s for somebody who has the file locked), and files of secrets are read
+ * under it.
  */
 #ifndef ALERT_ALERTS_PRIVATE_H
 #define ALERT_ALERTS_PRIVATE_H

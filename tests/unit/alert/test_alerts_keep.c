@@ -12,6 +12,7 @@
 #include "alert/alertdb_private.h"
 #include "alert/alerts_private.h"
 #include "alert/dispatch_impl.h"
+#include "alert/fingerprint.h"
 #include "tempdir.h"
 
 #define SILENCE                                                                                    \
@@ -150,6 +151,46 @@ static void without_its_file_it_begins_and_reads_it_later(void **state)
     tempdir_remove(&dir);
 }
 
+static struct alert_notice firing(const struct label *name, const struct label *annotation)
+{
+    int64_t now_ms = alerts_now().wall_ms;
+    return (struct alert_notice){.labels = {name, 1},
+                                 .annotations = {annotation, 1},
+                                 .starts_ms = now_ms,
+                                 .ends_ms = now_ms + 60000,
+                                 .value = 1};
+}
+
+static bool has_alert(struct alerts *a, struct label name)
+{
+    pthread_mutex_lock(&a->lock);
+    bool is_there = dispatch_has(a->dispatch, alert_fingerprint((struct labels){&name, 1}));
+    pthread_mutex_unlock(&a->lock);
+    return is_there;
+}
+
+static void what_is_too_large_to_be_kept_costs_only_itself(void **state)
+{
+    (void)state;
+    enum { LARGE = 5 << 20 };
+    static char text[LARGE];
+    static const struct label names[] = {{SPAN_INIT("alertname"), SPAN_INIT("Large")},
+                                         {SPAN_INIT("alertname"), SPAN_INIT("Small")}};
+    const struct label large = {SPAN_INIT("summary"), span_of(text, sizeof(text))};
+    const struct label small = {SPAN_INIT("summary"), SPAN_INIT("s")};
+    struct tempdir dir;
+    memset(text, 'x', sizeof(text));
+    tempdir_make(&dir);
+    struct alerts *a = begin(&dir);
+    const struct alert_notice both[] = {firing(&names[0], &large), firing(&names[1], &small)};
+    assert_int_equal(alerts_put(a, both, 2), 0);
+    a = begin_anew(a, &dir);
+    assert_true(has_alert(a, names[1]));
+    assert_false(has_alert(a, names[0]));
+    alerts_free(a);
+    tempdir_remove(&dir);
+}
+
 /* It opens, but a table of it is no table. */
 static void damage(const char *path)
 {
@@ -186,6 +227,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_found_a_full_disk_is_written_later),
         cmocka_unit_test(without_its_file_it_begins_and_reads_it_later),
+        cmocka_unit_test(what_is_too_large_to_be_kept_costs_only_itself),
         cmocka_unit_test(a_file_that_cannot_be_read_makes_way_for_one_that_can),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
