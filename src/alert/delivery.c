@@ -97,7 +97,7 @@ static void delivered(struct delivery *y, struct integration *to, struct held *h
     to->n_delivered++;
     y->n_delivered++;
     stat_inc(STAT_ALERT_DELIVERED);
-    delivery_held_free(h);
+    delivery_held_free(to, h);
 }
 
 /* --- starting --- */
@@ -220,7 +220,7 @@ static bool forget_quiet(struct delivery *y, struct integration *to, struct mome
             continue;
         is_any = is_any || h->state == HELD_RELEASED;
         y->is_changed = y->is_changed || h->n_attempts > 0;
-        delivery_held_free(h);
+        delivery_held_free(to, h);
     }
     return is_any;
 }

@@ -43,12 +43,14 @@ struct integration *delivery_get_integration(struct delivery *y, struct span rec
     (void)span_copy(receiver, to->_text, receiver.n + 1);
     to->receiver = span_of(to->_text, receiver.n);
     list_init(&to->held);
+    alert_map_init(&to->by_group);
     list_push_back(&y->integrations, &to->node);
     return to;
 }
 
-void delivery_held_free(struct held *h)
+void delivery_held_free(struct integration *to, struct held *h)
 {
+    alert_map_remove(&to->by_group, &h->by_group);
     list_remove(&h->node);
     mem_free(h);
 }
@@ -56,16 +58,28 @@ void delivery_held_free(struct held *h)
 void delivery_integration_free(struct integration *to)
 {
     while (!list_is_empty(&to->held))
-        delivery_held_free(CONTAINER_OF(to->held.next, struct held, node));
+        delivery_held_free(to, CONTAINER_OF(to->held.next, struct held, node));
+    alert_map_done(&to->by_group);
     list_remove(&to->node);
     mem_free(to);
 }
 
+static uint64_t hash(struct span s)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < s.n; i++)
+        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(1099511628211);
+    return h;
+}
+
 static struct held *find_held(const struct integration *to, struct span group_key)
 {
-    for (struct held *h = held_after(to, &to->held); h; h = held_after(to, &h->node))
+    struct alert_map_node *node = alert_map_first(&to->by_group, hash(group_key));
+    for (; node; node = alert_map_next(node)) {
+        struct held *h = ALERT_MAP_ENTRY(node, struct held, by_group);
         if (span_eq(h->group_key, group_key))
             return h;
+    }
     return NULL;
 }
 
@@ -81,6 +95,7 @@ struct held *delivery_held_get(struct integration *to, struct span group_key)
     (void)span_copy(group_key, h->_text, group_key.n + 1);
     h->group_key = span_of(h->_text, group_key.n);
     list_push_back(&to->held, &h->node);
+    alert_map_add(&to->by_group, &h->by_group, hash(group_key));
     return h;
 }
 
@@ -89,11 +104,7 @@ struct held *delivery_held_get(struct integration *to, struct span group_key)
 static uint64_t hash_address(const struct receiver_request *r)
 {
     /* Up to what is different each time. */
-    struct span url = span_of(r->url.p, span_find(r->url, SPAN("timestamp=")));
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < url.n; i++)
-        h = (h ^ (unsigned char)url.p[i]) * UINT64_C(1099511628211);
-    return h;
+    return hash(span_of(r->url.p, span_find(r->url, SPAN("timestamp="))));
 }
 
 /* The rate that a request has to keep to; without memory for it that of before. */

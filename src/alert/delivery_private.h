@@ -10,6 +10,7 @@
 #define ALERT_DELIVERY_PRIVATE_H
 
 #include "alert/delivery.h"
+#include "alert/map.h"
 #include "alert/rate.h"
 #include "base/clock.h"
 #include "base/list.h"
@@ -21,6 +22,7 @@ enum held_state { HELD_WAITING, HELD_RELEASED, HELD_SENDING, HELD_RESTORED };
 
 struct held {
     struct list node; /* of its integration */
+    struct alert_map_node by_group;
     enum held_state state;
     uint64_t token;
     int64_t ready_ms; /* clock of waits */
@@ -46,8 +48,9 @@ struct integration {
     int index;
     struct span receiver; /* behind the struct */
     struct list held;
-    struct attempt *attempt; /* under way */
-    struct held *reserved;   /* RELEASED: the next one that may go */
+    struct alert_map by_group; /* the same: there may be thousands */
+    struct attempt *attempt;   /* under way */
+    struct held *reserved;     /* RELEASED: the next one that may go */
     struct shared_rate *rate;
     int64_t not_before_ms; /* clock of waits */
     int n_fails;           /* in a row, over all of its groups */
@@ -114,7 +117,7 @@ struct integration *delivery_get_integration(struct delivery *y, struct span rec
                                              const char *kind);
 void delivery_integration_free(struct integration *to); /* with what is held for it */
 struct held *delivery_held_get(struct integration *to, struct span group_key);
-void delivery_held_free(struct held *h);
+void delivery_held_free(struct integration *to, struct held *h);
 
 /* Sets the rate that a rendered request has to keep to; without memory it is that of before. */
 void delivery_find_rate(struct delivery *y, struct integration *to, const struct attempt *at);
