@@ -12,6 +12,8 @@
 
 #include "cli/talk.h"
 
+struct flag;
+
 /* The words and flags of a command. read takes one flag, and its value. */
 struct dialog_words {
     struct span *at;
@@ -19,7 +21,6 @@ struct dialog_words {
     const char *too_many; /* behind "more than N words"; "" */
 };
 /* 1: go on; 0: help was asked for. */
-struct flag;
 int dialog_read_words(int argc, char **argv, struct dialog_words *w,
                       int (*read)(struct flag *f, void *ctx, struct err *reterr), void *ctx,
                       struct err *reterr) WARN_UNUSED;

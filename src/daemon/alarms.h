@@ -42,7 +42,7 @@ void alarms_files_done(struct alarms_files *f);
 int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret) WARN_UNUSED;
 
 struct alarms;
-/* store, metrics-independent; files are referenced. dir: of the store. */
+/* Starts the thread. c and f are referenced; store outlives it, and has the data directory. */
 int alarms_new(struct config *c, const struct alarms_files *f, struct store *store,
                struct alarms **ret, struct err *reterr) WARN_UNUSED;
 /* Before the store is closed. */
@@ -50,10 +50,9 @@ struct alarms *alarms_free(struct alarms *a);
 /* Reload: -ENOMEM changes nothing. */
 int alarms_configure(struct alarms *a, struct config *c, const struct alarms_files *f) WARN_UNUSED;
 
-/* -EBUSY: not open yet. */
+/* -ENODEV: a is NULL; -EBUSY: not open yet. */
 int alarms_use_rules(struct alarms *a, void (*use)(void *ctx, struct rules *r), void *ctx);
 int alarms_use_alerts(struct alarms *a, void (*use)(void *ctx, struct alerts *al), void *ctx);
-
 int alarms_use_incidents(struct alarms *a, void (*use)(void *ctx, struct incidents *i), void *ctx);
 /* What reviews judge by, as it is in force now; held until use returns. -ENOMEM, too. */
 int alarms_use_review(struct alarms *a, void (*use)(void *ctx, const struct review_question *from),

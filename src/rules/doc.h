@@ -48,8 +48,7 @@ struct doc_key {
 bool doc_keys(struct doc *d, const struct yaml_node *node, const char *of, const char *const *names,
               size_t n, struct doc_key *ret);
 
-/* Whether the value is of that kind; else a mistake ("rules" has to be a list, ...). NULL: false.
- */
+/* Whether the value is of that kind; else a mistake ("rules" has to be a list, ...). */
 bool doc_is(struct doc *d, const struct doc_key *k, enum yaml_node_kind kind);
 
 /* A scalar's text; without the key *ret stays. */

@@ -169,7 +169,7 @@ static int record(struct evaluation *e)
 
 /* --- a rule --- */
 
-/* What is known of the rule from now on. Without room for a text it says so. */
+/* What is known of the rule from now on. */
 static void conclude(struct evaluation *e, int code, mono_t start)
 {
     struct rule_run *rule = e->rule;

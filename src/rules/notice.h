@@ -3,9 +3,10 @@
  * rules/notice.h - what a rule has to say to those who deliver: one alert, now.
  *
  * Role:      seam between evaluation (rules) and delivery (alert). An alert that fires is told
- * again every resend delay, one that is resolved once and then for 15 min at the same pace: whoever
- * delivers holds the latest and forgets what was not told again in time. Units:     ms since the
- * epoch. Ownership: borrowed during the call.
+ *            again every resend delay, one that is resolved at once and then for 15 min at the same
+ *            pace: whoever delivers holds the latest and forgets what was not told again in time.
+ * Units:     ms since the epoch.
+ * Ownership: borrowed during the call.
  */
 #ifndef RULES_NOTICE_H
 #define RULES_NOTICE_H
