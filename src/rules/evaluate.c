@@ -127,15 +127,13 @@ int evaluation_begin(struct evaluation *e, size_t n_max)
 /* What was recorded before and is not now; then all of it goes to the store. */
 int evaluation_send(struct evaluation *e)
 {
-    size_t n = 0;
     struct recorded_list before = e->rule->recorded;
-    int r = harvest_send(&e->harvest, &e->r->ops, &n);
+    int r = harvest_send(&e->harvest, &e->r->ops);
     e->has_harvest = false;
     if (r < 0) {
         e->r->stats.n_lost_batches++;
         return evaluation_fail(e, r, "recording samples failed: %s", err_str(r));
     }
-    e->r->stats.n_samples += n;
     e->rule->recorded = e->harvest.list;
     recorded_list_done(&before, &e->r->overlay.table);
     return e->harvest.refusal ? evaluation_fail(e, -EINVAL, "%s", e->harvest.refusal) : 0;

@@ -104,11 +104,10 @@ int harvest_end(struct harvest *h, const struct recorded_list *before)
     return 0;
 }
 
-int harvest_send(struct harvest *h, const struct rules_ops *ops, size_t *ret_n)
+int harvest_send(struct harvest *h, const struct rules_ops *ops)
 {
     uint64_t number;
-    *ret_n = h->batch->n;
-    if (*ret_n == 0) {
+    if (h->batch->n == 0) {
         h->batch = batch_free(h->batch);
         return 0;
     }

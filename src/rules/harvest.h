@@ -5,7 +5,7 @@
  * Role:      between rules and the store: knows which series were recorded last time and are not
  *            now (stale markers), which label set comes twice, what the store would refuse.
  * Ownership: a harvest is done by harvest_send or harvest_cancel. The list of series that it
- *            recorded is the rule's from then on (harvest_list).
+ *            recorded is the rule's from then on (list).
  * Errors:    -ENOMEM; -E2BIG: a batch that is too large; -EEXIST: a label set came twice.
  * Threading: the evaluator's thread.
  */
@@ -39,8 +39,8 @@ int harvest_init(struct harvest *h, struct overlay *o, size_t n_max, int64_t t_m
 int harvest_add(struct harvest *h, struct labels l, double v, const struct fhist *hist) WARN_UNUSED;
 /* Stale markers for those that were not added. */
 int harvest_end(struct harvest *h, const struct recorded_list *before) WARN_UNUSED;
-/* *ret_n: samples. Negative: nothing was recorded; list is empty then. */
-int harvest_send(struct harvest *h, const struct rules_ops *ops, size_t *ret_n) WARN_UNUSED;
+/* Negative: nothing was recorded; list is empty then. */
+int harvest_send(struct harvest *h, const struct rules_ops *ops) WARN_UNUSED;
 void harvest_cancel(struct harvest *h);
 
 #endif

@@ -2,8 +2,7 @@
 /*
  * rules/rule_test_run.c - one unit test after the other, with the evaluator that serves, too.
  *
- * Time only moves in steps of evaluation_interval. What rules record goes to the same memory as the
- * input, at once, so that nothing is on its way.
+ * Time only moves in steps of evaluation_interval.
  */
 #include <errno.h>
 

@@ -33,13 +33,6 @@ static uint64_t written(void *ctx)
     return t->n_batches;
 }
 
-static void notify(void *ctx, const struct alert_notice *notices, size_t n)
-{
-    (void)ctx;
-    (void)notices;
-    (void)n;
-}
-
 /* Two sources of one series: the input of the test, and a rule. */
 static void conflict(struct rule_test_running *t, struct labels labels, int64_t t_ms)
 {
@@ -176,7 +169,11 @@ static int load_rules(struct rule_test_running *t)
         .external_labels = test->external_labels,
         .external_url = test->external_url,
     };
-    struct rules_ops ops = {reader_open, reader_close, store, written, notify, t};
+    const struct rules_ops ops = {.reader_open = reader_open,
+                                  .reader_close = reader_close,
+                                  .write = store,
+                                  .written = written,
+                                  .ctx = t};
     int r = rules_new(&config, &ops, &t->rules);
 
     return r == 0 ? rules_load(t->rules, file->files, file->n_files, test->start_ms) : r;

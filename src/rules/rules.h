@@ -57,7 +57,7 @@ struct rules_ops {
     int (*write)(void *ctx, struct batch *b, uint64_t *ret_number);
     /* Batches up to this number can be read from the store, by readers opened from now on. */
     uint64_t (*written)(void *ctx);
-    /* Alerts to be delivered now; must not block. */
+    /* Alerts to be delivered now; must not block. NULL: nobody is told. */
     void (*notify)(void *ctx, const struct alert_notice *notices, size_t n);
     void *ctx;
 };
@@ -120,8 +120,8 @@ void rules_write_alerts(struct rules *r, struct jsonw *w);
 /* For self-metrics; since the start. */
 struct rules_stats {
     size_t n_groups, n_rules, n_pending, n_firing;
-    uint64_t n_evaluations, n_failures, n_missed, n_samples, n_lost_batches;
-    int64_t last_tick_ns, slowest_tick_ns;
+    uint64_t n_evaluations, n_failures, n_missed, n_lost_batches;
+    int64_t last_tick_ns;
 };
 void rules_stats(struct rules *r, struct rules_stats *ret);
 

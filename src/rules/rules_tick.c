@@ -40,7 +40,6 @@ static int open_store(struct tick *t)
 static int send_stale(struct rules *r, struct recorded_list *series, int64_t t_ms)
 {
     struct harvest h;
-    size_t n = 0;
     if (series->n == 0)
         return 0;
     int x = harvest_init(&h, &r->overlay, 0, t_ms);
@@ -50,12 +49,10 @@ static int send_stale(struct rules *r, struct recorded_list *series, int64_t t_m
     if (x < 0)
         harvest_cancel(&h);
     else
-        x = harvest_send(&h, &r->ops, &n);
-    if (x < 0)
-        return x;
-    r->stats.n_samples += n;
-    recorded_list_done(series, &r->overlay.table);
-    return 0;
+        x = harvest_send(&h, &r->ops);
+    if (x == 0)
+        recorded_list_done(series, &r->overlay.table);
+    return x;
 }
 
 /* A clock that was stepped back: as if one interval had gone by. */
@@ -184,8 +181,6 @@ static void end_tick(struct tick *t)
     if (t->store) {
         t->r->ops.reader_close(t->r->ops.ctx, t->store);
         s->last_tick_ns = mono_diff(clock_mono(), t->start);
-        if (s->last_tick_ns > s->slowest_tick_ns)
-            s->slowest_tick_ns = s->last_tick_ns;
     }
     rules_show_stats(t->r);
 }
