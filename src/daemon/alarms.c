@@ -47,6 +47,7 @@ int alarms_new(struct config *c, const struct alarms_files *f, struct store *sto
     pthread_condattr_destroy(&attr);
     a->no_alerts.what = "alerts cannot be delivered";
     a->no_incidents.what = "incidents cannot be kept";
+    a->no_rules.what = "new rules and routes are not in force";
     a->store = store;
     a->config = config_ref(c);
     int r = usual_init(&a->usual, c->time_zone, reterr);

@@ -14,8 +14,8 @@
 #include "daemon/alarms.h"
 #include "daemon/usual.h"
 
-/* What cannot be opened, and when that was said. */
-struct alarms_unopened {
+/* What does not work, and when that was said. */
+struct alarms_trouble {
     const char *what;
     mono_t said;
     bool is_said;
@@ -38,9 +38,9 @@ struct alarms {
 
     struct rules *rules; /* the thread's but for rules_write */
     struct usual usual;  /* the thread's, as is what follows */
-    struct alarms_unopened no_alerts, no_incidents;
+    struct alarms_trouble no_alerts, no_incidents, no_rules;
     int incidents_error; /* of the last tick; 0 */
-    bool must_load;      /* what was new could not be taken */
+    bool must_load; /* what was new could not be taken */
 };
 
 /* alarms_turn.c: the rules, which ask what is said there; the evaluator's thread. */

@@ -14,7 +14,7 @@
 enum {
     LOOK_MS = 1000,           /* whether there is something new */
     LOOK_FOR_STORE_MS = 100,  /* whether it is open */
-    SAY_AGAIN_MS = 60 * 1000, /* what still cannot be opened */
+    SAY_AGAIN_MS = 60 * 1000, /* what still does not work */
 };
 
 /* What the thread works with, so that it opens and loads without the lock. */
@@ -113,13 +113,13 @@ static bool is_store_ours(struct alarms *a)
     return now.is_open;
 }
 
-static void say_unopened(struct alarms_unopened *u, const struct err *err)
+static void say(struct alarms_trouble *t, const struct err *err)
 {
-    if (u->is_said && mono_diff(clock_mono(), u->said) < SAY_AGAIN_MS * NS_PER_MS)
+    if (t->is_said && mono_diff(clock_mono(), t->said) < SAY_AGAIN_MS * NS_PER_MS)
         return;
-    LOG_ERROR("%s: %s%s%s; trying again", u->what, err->text, err->hint[0] ? "; " : "", err->hint);
-    u->said = clock_mono();
-    u->is_said = true;
+    LOG_ERROR("%s: %s%s%s; trying again", t->what, err->text, err->hint[0] ? "; " : "", err->hint);
+    t->said = clock_mono();
+    t->is_said = true;
 }
 
 static void open_incidents(struct alarms *a, const struct in_force *now)
@@ -129,7 +129,7 @@ static void open_incidents(struct alarms *a, const struct in_force *now)
     struct incidents *incidents;
     struct err err = {0};
     if (incidents_open(&config, &incidents, &err) < 0) {
-        say_unopened(&a->no_incidents, &err);
+        say(&a->no_incidents, &err);
         return;
     }
     pthread_mutex_lock(&a->lock);
@@ -144,7 +144,7 @@ static void open_alerts(struct alarms *a, const struct in_force *now)
     struct alerts *alerts;
     struct err err = {0};
     if (alerts_new(&config, &alerts, &err) < 0) {
-        say_unopened(&a->no_alerts, &err);
+        say(&a->no_alerts, &err);
         return;
     }
     pthread_mutex_lock(&a->lock);
@@ -152,12 +152,20 @@ static void open_alerts(struct alarms *a, const struct in_force *now)
     pthread_mutex_unlock(&a->lock);
 }
 
-static int load(struct alarms *a, const struct in_force *now)
+/* false: it has to be tried again. */
+static bool load(struct alarms *a, const struct in_force *now)
 {
     struct span urls[CONFIG_ALERTMANAGERS_MAX];
     struct alerts_config config = alerts_config_of(a, now, urls);
     int r = rules_load(a->rules, now->files.rules, now->files.n_rules, now_ms());
-    return r == 0 && a->alerts ? alerts_configure(a->alerts, &config) : r;
+    if (r == 0 && a->alerts)
+        r = alerts_configure(a->alerts, &config);
+    if (r < 0) {
+        struct err err = {0};
+        (void)err_set(&err, r, "%s", err_str(r));
+        say(&a->no_rules, &err);
+    }
+    return r == 0;
 }
 
 /* --- the thread --- */
@@ -237,7 +245,7 @@ static void prepare(struct alarms *a, bool is_ours)
     if (!a->alerts && is_ours)
         open_alerts(a, &now);
     if (a->must_load)
-        a->must_load = load(a, &now) < 0;
+        a->must_load = !load(a, &now);
     alarms_files_done(&now.files);
     config_unref(now.config);
 }

@@ -12,7 +12,8 @@
 #include "base/mem.h"
 #include "rules/rules_private.h"
 
-enum { TEXT_MAX = 4 * PROMQL_QUERY_MAX }; /* of a printed expression, or its link */
+/* Of a printed expression, or its link, in which a byte may become six: %5C%22, %5Cx01. */
+enum { TEXT_MAX = 8 * PROMQL_QUERY_MAX };
 
 static int compare_overrides(const void *a, const void *b)
 {

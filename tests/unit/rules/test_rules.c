@@ -261,6 +261,24 @@ static void test_empty_label(void **state)
                  "ALERTS_FOR_STATE{alertname=\"A\", x=\"{{ $labels.nothing }}\"} 1700000040\n");
 }
 
+/* Each quote is six bytes of the link. */
+static void test_a_long_expression(void **state)
+{
+    enum { QUOTES = 60 * 1024 };
+    struct buf text;
+    (void)state;
+    buf_init(&text, 2 * QUOTES);
+    assert_int_equal(buf_append(&text, SPAN(HEAD "  - {alert: A, expr: 'a{x!=`")), 0);
+    for (int i = 0; i < QUOTES; i++)
+        assert_int_equal(buf_append(&text, SPAN("\"")), 0);
+    assert_int_equal(buf_append(&text, SPAN("`}'}\n\0")), 0);
+    rig_load(&g, buf_span(&text).p, T0);
+    buf_done(&text);
+    rig_put(&g, "a", T0, 1);
+    rules_evaluate(g.rules, T0);
+    assert_told(&g, "{alertname=\"A\"} firing value=1 starts=+0 ends=+240\n");
+}
+
 /* That of a group is read when it is loaded. */
 static void test_wrong_group_label(void **state)
 {
@@ -587,6 +605,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_alert_series, setup, teardown),
         cmocka_unit_test_setup_teardown(test_templates, setup, teardown),
         cmocka_unit_test_setup_teardown(test_empty_label, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_long_expression, setup, teardown),
         cmocka_unit_test_setup_teardown(test_wrong_group_label, setup, teardown),
         cmocka_unit_test_setup_teardown(test_an_error_changes_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
