@@ -14,12 +14,12 @@ static void ring(struct alarms *a)
     pthread_mutex_unlock(&a->lock);
 }
 
-static int init(struct alarms *a, const struct alarms_files *f)
+static int init(struct alarms *a, const struct alarms_files *f, const char *admin)
 {
-    struct rules_config config = {.interval_ms = a->config->rules_interval_ns / NS_PER_MS,
-                                  .external_url = span_cstr(a->config->external_url)};
+    struct rules_config config = {.interval_ms = a->config->rules_interval_ns / NS_PER_MS};
     a->dir = mem_strdup(a->config->data_dir);
-    int r = a->dir ? alarms_files_copy(f, &a->files) : -ENOMEM;
+    a->admin = mem_strdup(admin);
+    int r = a->dir && a->admin ? alarms_files_copy(f, &a->files) : -ENOMEM;
     if (r == 0)
         r = alarms_rules_new(a, &config);
     a->is_new = true;
@@ -34,7 +34,7 @@ static int start_thread(struct alarms *a, struct err *reterr)
 }
 
 int alarms_new(struct config *c, const struct alarms_files *f, struct store *store,
-               struct alarms **ret, struct err *reterr)
+               const char *admin, struct alarms **ret, struct err *reterr)
 {
     struct alarms *a = mem_zalloc(1, sizeof(*a));
     pthread_condattr_t attr;
@@ -51,7 +51,7 @@ int alarms_new(struct config *c, const struct alarms_files *f, struct store *sto
     a->store = store;
     a->config = config_ref(c);
     int r = usual_init(&a->usual, c->time_zone, reterr);
-    if (r == 0 && (r = init(a, f)) < 0)
+    if (r == 0 && (r = init(a, f, admin)) < 0)
         err_set(reterr, r, "could not set up rules and alerts: %s", err_str(r));
     if (r == 0)
         r = start_thread(a, reterr);
@@ -80,6 +80,8 @@ struct alarms *alarms_free(struct alarms *a)
     pthread_cond_destroy(&a->bell);
     pthread_mutex_destroy(&a->lock);
     mem_free(a->dir);
+    mem_free(a->admin);
+    mem_free(a->url);
     mem_free(a);
     return NULL;
 }

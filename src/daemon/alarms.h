@@ -42,9 +42,10 @@ void alarms_files_done(struct alarms_files *f);
 int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret) WARN_UNUSED;
 
 struct alarms;
-/* Starts the thread. c and f are referenced; store outlives it, and has the data directory. */
+/* Starts the thread. c and f are referenced; store outlives it, and has the data directory. admin:
+ * address of the admin listener as bound, copied. */
 int alarms_new(struct config *c, const struct alarms_files *f, struct store *store,
-               struct alarms **ret, struct err *reterr) WARN_UNUSED;
+               const char *admin, struct alarms **ret, struct err *reterr) WARN_UNUSED;
 /* Before the store is closed. */
 struct alarms *alarms_free(struct alarms *a);
 /* Reload: -ENOMEM changes nothing. */

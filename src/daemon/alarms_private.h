@@ -26,6 +26,7 @@ struct alarms {
     bool has_thread;
     struct store *store;
     char *dir;
+    char *admin; /* address of the admin listener, as bound */
     _Atomic bool must_stop;
 
     pthread_mutex_t lock; /* of the following; alerts and incidents are set once, by the thread */
@@ -40,8 +41,16 @@ struct alarms {
     struct usual usual;  /* the thread's, as is what follows */
     struct alarms_trouble no_alerts, no_incidents, no_rules;
     int incidents_error; /* of the last tick; 0 */
-    bool must_load; /* what was new could not be taken */
+    char *url;           /* that links begin with; NULL: not known yet */
+    bool must_load;      /* what was new could not be taken */
 };
+
+/*
+ * alarms_url.c: alerting.external_url; where that is empty http://NAME:PORT with this host's name
+ * and the port of admin, the address of the admin listener as bound ("" for a Unix socket).
+ * Without "/" at the end. -ENOMEM; *ret: mem_free.
+ */
+int alarms_url(const char *configured, const char *admin, char **ret) WARN_UNUSED;
 
 /* alarms_turn.c: the rules, which ask what is said there; the evaluator's thread. */
 int alarms_rules_new(struct alarms *a, const struct rules_config *config) WARN_UNUSED;

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/process.h"
 #include "base/stat.h"
 #include "daemon/alarms_private.h"
@@ -99,7 +100,7 @@ static struct alerts_config alerts_config_of(struct alarms *a, const struct in_f
         urls[i] = span_cstr(c->alertmanagers.items[i]);
     return (struct alerts_config){.dir = a->dir,
                                   .file = now->files.routes,
-                                  .external_url = span_cstr(c->external_url),
+                                  .external_url = span_cstr(a->url),
                                   .alertmanagers = urls,
                                   .n_alertmanagers = c->alertmanagers.n,
                                   .evidence = on_evidence,
@@ -152,14 +153,32 @@ static void open_alerts(struct alarms *a, const struct in_force *now)
     pthread_mutex_unlock(&a->lock);
 }
 
-/* false: it has to be tried again. */
-static bool load(struct alarms *a, const struct in_force *now)
+static int take_url(struct alarms *a, const struct config *c)
+{
+    char *url;
+    int r = alarms_url(c->external_url, a->admin, &url);
+    if (r < 0)
+        return r;
+    mem_free(a->url);
+    a->url = url;
+    return rules_set_url(a->rules, span_cstr(url));
+}
+
+static int configure_alerts(struct alarms *a, const struct in_force *now)
 {
     struct span urls[CONFIG_ALERTMANAGERS_MAX];
     struct alerts_config config = alerts_config_of(a, now, urls);
-    int r = rules_load(a->rules, now->files.rules, now->files.n_rules, now_ms());
+    return alerts_configure(a->alerts, &config);
+}
+
+/* false: it has to be tried again. */
+static bool load(struct alarms *a, const struct in_force *now)
+{
+    int r = take_url(a, now->config);
+    if (r == 0)
+        r = rules_load(a->rules, now->files.rules, now->files.n_rules, now_ms());
     if (r == 0 && a->alerts)
-        r = alerts_configure(a->alerts, &config);
+        r = configure_alerts(a, now);
     if (r < 0) {
         struct err err = {0};
         (void)err_set(&err, r, "%s", err_str(r));
@@ -240,12 +259,12 @@ static void prepare(struct alarms *a, bool is_ours)
     struct in_force now;
     if (take_in_force(a, &now) < 0)
         return;
-    if (!a->incidents && is_ours)
-        open_incidents(a, &now);
-    if (!a->alerts && is_ours)
-        open_alerts(a, &now);
     if (a->must_load)
         a->must_load = !load(a, &now);
+    if (!a->incidents && is_ours)
+        open_incidents(a, &now);
+    if (!a->alerts && a->url && is_ours)
+        open_alerts(a, &now);
     alarms_files_done(&now.files);
     config_unref(now.config);
 }

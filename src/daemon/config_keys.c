@@ -696,7 +696,8 @@ const struct config_key config_keys[] = {
         .reload = CONFIG_RELOAD,
         .offset = FIELD(external_url),
         .example = "https://inferometer.example.com",
-        .help = "Where people reach the admin listener: what links in alerts begin with.",
+        .help = "Where people reach the admin listener: what links in alerts begin with. Empty: "
+                "`http://HOST:PORT`, the name of this host and the port of `admin.listen`.",
     },
     {
         .path = "query.timeout",

@@ -113,7 +113,7 @@ static int alarms_open(struct daemon *d, struct err *reterr)
         err_list_print(&errs.list, stderr);
         return r;
     }
-    r = alarms_new(d->config, &files, d->store, &d->alarms, reterr);
+    r = alarms_new(d->config, &files, d->store, daemon_admin_text(d), &d->alarms, reterr);
     alarms_files_done(&files);
     return r;
 }

@@ -39,13 +39,25 @@ int rules_new(const struct rules_config *config, const struct rules_ops *ops, st
     arena_init(&r->scratch, &r->budget);
     buf_init(&r->text, TEMPLATE_OUTPUT_MAX);
     pthread_mutex_init(&r->lock, NULL);
-    r->config.external_url = arena_dup(&r->arena, config->external_url);
-    int x = labels_copy(&r->arena, config->external_labels, &r->config.external_labels);
-    if (!r->config.external_url.p || x < 0) {
+    int x = rules_set_url(r, config->external_url);
+    if (x == 0)
+        x = labels_copy(&r->arena, config->external_labels, &r->config.external_labels);
+    if (x < 0) {
         (void)rules_free(r);
         return -ENOMEM;
     }
     *ret = r;
+    return 0;
+}
+
+int rules_set_url(struct rules *r, struct span external_url)
+{
+    char *copy = mem_strndup(external_url.n > 0 ? external_url.p : "", external_url.n);
+    if (!copy)
+        return -ENOMEM;
+    mem_free(r->external_url);
+    r->external_url = copy;
+    r->config.external_url = span_of(copy, external_url.n);
     return 0;
 }
 
@@ -112,6 +124,7 @@ struct rules *rules_free(struct rules *r)
     buf_done(&r->text);
     arena_done(&r->scratch);
     arena_done(&r->arena);
+    mem_free(r->external_url);
     pthread_mutex_destroy(&r->lock);
     mem_free(r);
     return NULL;

@@ -69,6 +69,8 @@ int rules_new(const struct rules_config *config, const struct rules_ops *ops,
  * allowed; returns NULL. */
 struct rules *rules_free(struct rules *r);
 
+/* Another external_url: of what is loaded and expanded from now on. Copied. */
+int rules_set_url(struct rules *r, struct span external_url) WARN_UNUSED;
 /* The complete list of files from now on (referenced). All or nothing. */
 int rules_load(struct rules *r, struct rule_file *const *files, size_t n,
                int64_t now_ms) WARN_UNUSED;

@@ -33,7 +33,8 @@ struct rules {
     struct rules_config config; /* defaults filled in */
     struct rules_ops ops;
     struct overlay overlay;
-    struct arena arena; /* of the configuration's texts */
+    struct arena arena; /* of the configuration's labels */
+    char *external_url;
     struct arena_budget budget;
     struct arena scratch; /* of one rule's evaluation */
     struct buf text;      /* of one template */

@@ -5,6 +5,7 @@
 #include "rig.h"
 
 #include "memfail.h"
+#include "rules/rules_private.h"
 
 static const struct rules_config minutes = {.interval_ms = MINUTE};
 
@@ -189,6 +190,24 @@ static void test_files(void **state)
     assert_query(&g, "s", T0, "s 1\n");
 }
 
+static void test_another_url(void **state)
+{
+    static const char text[] =
+        HEAD "  - {alert: A, expr: a, annotations: {u: '{{ externalURL }}'}}\n";
+    (void)state;
+    rig_put(&g, "a", T0, 1);
+    rig_load(&g, text, T0);
+    assert_span_equal("none", g.rules->groups[0]->rules[0].generator_url,
+                      SPAN("/graph?g0.expr=a&g0.tab=1"));
+    assert_int_equal(rules_set_url(g.rules, SPAN("https://x.example/y")), 0);
+    rig_load(&g, text, T0);
+    assert_span_equal("new", g.rules->groups[0]->rules[0].generator_url,
+                      SPAN("https://x.example/y/graph?g0.expr=a&g0.tab=1"));
+    rules_evaluate(g.rules, T0);
+    assert_told(&g,
+                "{alertname=\"A\"} firing value=1 starts=+0 ends=+240 u=\"https://x.example/y\"\n");
+}
+
 static int attempt(void *ctx)
 {
     struct rule_file *f = ctx;
@@ -242,6 +261,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_markers_are_not_lost, setup, teardown),
         cmocka_unit_test_setup_teardown(test_slots_stay, setup, teardown),
         cmocka_unit_test_setup_teardown(test_files, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_url, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
