@@ -104,6 +104,7 @@ bool prom_select(struct prom_call *c, bool is_match_needed, struct series_ref **
 /* Resources: prom_query.c, prom_exemplars.c, prom_labels.c, prom_info.c */
 void prom_query_instant(struct prom_call *c);
 void prom_query_range(struct prom_call *c);
+void prom_query_graph(struct prom_call *c);
 void prom_query_format(struct prom_call *c);
 void prom_exemplars_query(struct prom_call *c);
 void prom_labels_names(struct prom_call *c);

@@ -147,11 +147,10 @@ static void evaluate(struct prom_call *c, const struct query_params *q, const st
     prom_close(c, reader);
 }
 
-struct promql_expr *prom_parse(struct prom_call *c, const char *parameter)
+static struct promql_expr *parse(struct prom_call *c, struct span text, const char *parameter)
 {
     struct promql_expr *e = NULL;
     struct promql_error error;
-    struct span text = params_get(&c->params, SPAN("query"));
     int r = promql_parse(text.p ? text : SPAN(""), &e, &error);
     if (r == -ENOMEM)
         prom_fail_memory(c);
@@ -160,9 +159,14 @@ struct promql_expr *prom_parse(struct prom_call *c, const char *parameter)
     return e;
 }
 
-static void run(struct prom_call *c, const struct query_params *q)
+struct promql_expr *prom_parse(struct prom_call *c, const char *parameter)
 {
-    struct promql_expr *e = prom_parse(c, "query");
+    return parse(c, params_get(&c->params, SPAN("query")), parameter);
+}
+
+static void run(struct prom_call *c, const struct query_params *q, const char *parameter)
+{
+    struct promql_expr *e = parse(c, params_get(&c->params, span_cstr(parameter)), parameter);
     if (!e)
         return;
     enum promql_type t = promql_root(e)->type;
@@ -180,14 +184,22 @@ void prom_query_instant(struct prom_call *c)
 {
     struct query_params q = {0};
     if (read_instant(c, &q))
-        run(c, &q);
+        run(c, &q, "query");
+}
+
+/* Where links in alerts lead: the expression as it is now. */
+void prom_query_graph(struct prom_call *c)
+{
+    struct query_params q = {0};
+    if (read_instant(c, &q))
+        run(c, &q, "g0.expr");
 }
 
 void prom_query_range(struct prom_call *c)
 {
     struct query_params q = {0};
     if (read_range(c, &q))
-        run(c, &q);
+        run(c, &q, "query");
 }
 
 void prom_query_format(struct prom_call *c)

@@ -22,6 +22,8 @@ static const struct route routes[] = {
     PAGE("/healthz", health_handle_healthz, "200 while the process lives"),
     PAGE("/readyz", health_handle_readyz, "200 while traffic may be sent here"),
     PAGE("/api/v1/status", status_handle_json, "the same as JSON"),
+    {SPAN_INIT("/graph"), ROUTE_QUERY, NULL, prom_query_graph,
+     "where links in alerts lead: g0.expr at this moment, as /api/v1/query answers"},
     PAGE("/api/v1/inflight", requests_handle_inflight, "open requests"),
     PAGE("/api/v1/requests/recent", requests_handle_recent,
          "last finished requests, newest first; ?limit=N"),

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { HttpSink } from './lib/alert_sinks.mjs';
 import { startAlertmanager, startSink } from './lib/alertmanager.mjs';
@@ -165,6 +166,32 @@ test('a reload takes new rules and keeps alerts; one with a mistake changes noth
   await waitFor('the new alert', async () => (await alerts()).some((a) => a.labels.alertname === 'Also'));
   assert.equal((await alerts()).find((a) => a.labels.alertname === 'Always').activeAt, since);
   await ask(FAST);
+});
+
+test('links lead to this host until the configuration says where to; a reload changes them', async (t) => {
+  const sink = await startSink(t);
+  const { gateway, config, file } = await withRules(t, {
+    rules: { groups: [{ name: 'g', interval: '1s', rules: [{ alert: 'Always', expr: 'vector(1) > 0' }] }] },
+    routes: routesTo(`${sink.url}/hook`),
+  });
+  const { body } = await waitFor('the message', () => sink.messages[0]);
+  const own = `http://${hostname()}:${gateway.adminPort}`;
+  assert.equal(body.externalURL, own);
+  assert.equal(body.alerts[0].generatorURL, `${own}/graph?g0.expr=vector%281%29+%3E+0&g0.tab=1`);
+
+  const link = body.alerts[0].generatorURL.slice(own.length);
+  assert.deepEqual((await getJson(gateway.adminPort, link)).data.result[0].value[1], '1');
+  assert.match(String((await request(gateway.adminPort, '/graph?g0.expr=1%2B')).body), /invalid parameter .*g0\.expr/);
+
+  writeFileSync(file, JSON.stringify({
+    groups: [{ name: 'g', interval: '1s', rules: [{ alert: 'Other', expr: 'vector(2)' }] }],
+  }));
+  config.alerting.external_url = 'https://gw.example/';
+  assert.equal(await gateway.reload(config), 'taken');
+  const other = await waitFor('the other message', () =>
+    sink.messages.find((m) => m.body.alerts[0].labels.alertname === 'Other'));
+  assert.equal(other.body.externalURL, 'https://gw.example');
+  assert.equal(other.body.alerts[0].generatorURL, 'https://gw.example/graph?g0.expr=vector%282%29&g0.tab=1');
 });
 
 test('a silence keeps the message back: our command, and amtool', async (t) => {

@@ -421,6 +421,10 @@ static void test_forms(void **state)
 {
     struct rig *r = *state;
     /* The form goes before the query string; + is a space. */
+    check("link of an alert", ask(r, "GET", "/graph?g0.expr=1+%2B+1&g0.tab=1&time=7", ""), 200,
+          OK("{\"resultType\":\"scalar\",\"result\":[7,\"2\"]}"));
+    check("wrong link", ask(r, "GET", "/graph?query=1", ""), 400,
+          BAD("invalid parameter \\\"g0.expr\\\": 1:1: parse error: no expression found in input"));
     check("form", ask(r, "POST", "/api/v1/query?query=3&time=7", "query=1+%2B+1"), 200,
           OK("{\"resultType\":\"scalar\",\"result\":[7,\"2\"]}"));
     check("range",
