@@ -159,6 +159,9 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Moments at which a group of rules should have been evaluated and was not."),
     GAUGE(STAT_RULE_TICK_US, "rule_tick_microseconds", "",
           "How long the last turn took in which rules were evaluated."),
+    GAUGE(STAT_RULES_STOPPED, "rules_stopped", "",
+          "1 while no rule is evaluated, since the data directory cannot be opened or read, or "
+          "another process has it; else 0, also without a data directory."),
     GAUGE(STAT_ALERT_PENDING, "alerts_pending", "", "Alerts whose rules wait for their time."),
     GAUGE(STAT_ALERT_FIRING, "alerts_firing", "", "Alerts that fire, by the rules."),
     COUNTER(STAT_ALERT_DELIVERED, "alert_deliveries_total", "outcome=\"delivered\"",

@@ -95,6 +95,7 @@ enum stat_id {
     STAT_RULE_FAILURES,        /* evaluations */
     STAT_RULE_MISSED,          /* slots of groups */
     STAT_RULE_TICK_US,         /* gauge: the last turn in which something was evaluated */
+    STAT_RULES_STOPPED,        /* gauge: 1 while there are rules and no store to read */
     STAT_ALERT_PENDING,        /* gauge */
     STAT_ALERT_FIRING,         /* gauge */
     STAT_ALERT_DELIVERED,      /* messages to receivers */

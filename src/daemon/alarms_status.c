@@ -2,6 +2,7 @@
 /*
  * daemon/alarms_status.c - rules, alerts and incidents in numbers, for the status.
  */
+#include "base/stat.h"
 #include "daemon/alarms.h"
 
 static void number_write(struct jsonw *w, const char *key, uint64_t n)
@@ -17,6 +18,8 @@ static void rules_status_write(void *ctx, struct rules *r)
     rules_stats(r, &now);
     jsonw_key(w, "rules");
     jsonw_begin_object(w);
+    jsonw_key(w, "state");
+    jsonw_cstr(w, stat_sum(STAT_RULES_STOPPED) != 0 ? "stopped" : "running");
     number_write(w, "groups", now.n_groups);
     number_write(w, "rules", now.n_rules);
     number_write(w, "alerts_pending", now.n_pending);

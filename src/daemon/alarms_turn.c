@@ -213,7 +213,7 @@ static void sleep_until(struct alarms *a, int64_t next_ms)
     pthread_mutex_unlock(&a->lock);
 }
 
-static void tell_stats(const struct alarms *a)
+static void tell_stats(const struct alarms *a, bool is_ours)
 {
     struct rules_stats now;
     rules_stats(a->rules, &now);
@@ -221,6 +221,7 @@ static void tell_stats(const struct alarms *a)
     stat_set(STAT_RULE_FAILURES, (int64_t)now.n_failures);
     stat_set(STAT_RULE_MISSED, (int64_t)now.n_missed);
     stat_set(STAT_RULE_TICK_US, now.last_tick_ns / NS_PER_US);
+    stat_set(STAT_RULES_STOPPED, !is_ours || now.is_blind);
     stat_set(STAT_ALERT_PENDING, (int64_t)now.n_pending);
     stat_set(STAT_ALERT_FIRING, (int64_t)now.n_firing);
 }
@@ -280,8 +281,8 @@ void *alarms_run(void *alarms)
             rules_tick(a->rules, now_ms(), must_stop, a);
             usual_tick(&a->usual, a->store, now_ms(), is_over, a);
             tend_incidents(a);
-            tell_stats(a);
         }
+        tell_stats(a, is_ours);
         sleep_until(a, is_ours ? rules_next_ms(a->rules) : now_ms() + LOOK_FOR_STORE_MS);
     }
     return NULL;

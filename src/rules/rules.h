@@ -124,6 +124,7 @@ struct rules_stats {
     size_t n_groups, n_rules, n_pending, n_firing;
     uint64_t n_evaluations, n_failures, n_missed, n_lost_batches;
     int64_t last_tick_ns;
+    bool is_blind; /* the store could not be read when it was tried last */
 };
 void rules_stats(struct rules *r, struct rules_stats *ret);
 

@@ -28,6 +28,7 @@ static int open_store(struct tick *t)
         return 0;
     uint64_t written = r->ops.written(r->ops.ctx); /* first, so that no batch is in neither */
     int x = r->ops.reader_open(r->ops.ctx, &t->store);
+    r->stats.is_blind = x < 0;
     if (x < 0) {
         t->store = NULL;
         return x;

@@ -3,7 +3,7 @@
 // and the real Alertmanager.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { HttpSink } from './lib/alert_sinks.mjs';
@@ -286,6 +286,24 @@ test('state survives a restart: one message, however often it starts', async (t)
     await new Promise((done) => setTimeout(done, 2500)); // two intervals of its group
     assert.equal(sink.messages.length, 1);
   }
+});
+
+test('a data directory that cannot be opened yet: no rule runs, which is seen, and they begin when it can', async (t) => {
+  const dir = tempDir(t);
+  const always = { groups: [{ name: 'g', interval: '1s', rules: [{ alert: 'Always', expr: 'vector(1)' }] }] };
+  mkdirSync(join(dir, 'lock')); // instead of the file
+  const gateway = await Gateway.start(t, {
+    upstream: await Sim.start(t),
+    config: { data_dir: dir, rules: { files: [writeJson(tempDir(t), 'rules.yml', always)] } },
+  });
+  const seen = async () => [(await getJson(gateway.adminPort, '/api/v1/status')).rules.state,
+    (await gateway.metrics()).value('inferometer_rules_stopped')];
+  await says(gateway.process, /could not lock the data directory/);
+  await waitFor('that rules are seen to be stopped', async () => (await seen()).join() === 'stopped,1');
+  assert.equal((await gateway.chat({ model: 'm' })).status, 200);
+  rmdirSync(join(dir, 'lock'));
+  await waitFor('the alert', async () => (await getJson(gateway.adminPort, '/api/v1/alerts')).data.alerts.length === 1);
+  await waitFor('that rules are seen to run', async () => (await seen()).join() === 'running,0');
 });
 
 test('a tick never delays a byte of traffic', async (t) => {

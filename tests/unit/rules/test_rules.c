@@ -416,10 +416,13 @@ static void test_a_store_that_is_busy(void **state)
     rules_stats(g.rules, &stats);
     assert_int_equal(stats.n_missed, 1);
     assert_int_equal(stats.n_evaluations, 0);
+    assert_true(stats.is_blind);
     g.open_error = 0;
     assert_int_equal(rules_next_ms(g.rules), slot + MINUTE);
     rules_tick(g.rules, slot + MINUTE, NULL, NULL);
     assert_int_equal(g.n_told, 1);
+    rules_stats(g.rules, &stats);
+    assert_false(stats.is_blind);
 }
 
 static void test_the_end(void **state)
