@@ -352,7 +352,7 @@ static void run(const char *dir, const struct buf *text)
         exit(1);
     }
     must(rules_new(&config, &ops, &rules), "rules");
-    must(rules_load(rules, &f, 1, START_MS), "load");
+    must(rules_load(rules, &f, 1, 0, START_MS), "load");
     measure(&s, rules);
     (void)rules_free(rules);
     take_batches(&s);

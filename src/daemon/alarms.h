@@ -25,7 +25,7 @@ enum { ALARMS_PATH_MAX = 1024 };
 /* What was read. */
 struct alarms_files {
     struct rule_file **rules;
-    size_t n_rules;
+    size_t n_rules, n_ours;    /* ours stand first: those of the program, and of its SLOs */
     struct alert_file *routes; /* NULL: the built-in ones */
 };
 /* Of the first file that has any. */

@@ -33,6 +33,7 @@ int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret)
         rules[i] = rule_file_ref(from->rules[i]);
     *ret = (struct alarms_files){.rules = rules,
                                  .n_rules = from->n_rules,
+                                 .n_ours = from->n_ours,
                                  .routes = from->routes ? alert_file_ref(from->routes) : NULL};
     return 0;
 }
@@ -185,6 +186,7 @@ int alarms_read(const struct config *c, struct alarms_files *ret, struct alarms_
         r = add_builtin(&f);
     if (r == 0)
         r = add_slos(&f, c);
+    f.files.n_ours = f.files.n_rules;
     for (size_t i = 0; r == 0 && i < c->rule_files.n; i++)
         r = add_pattern(&f, c->rule_files.items[i]);
     if (r == 0 && c->alerting_file[0])

@@ -176,7 +176,7 @@ static bool load(struct alarms *a, const struct in_force *now)
 {
     int r = take_url(a, now->config);
     if (r == 0)
-        r = rules_load(a->rules, now->files.rules, now->files.n_rules, now_ms());
+        r = rules_load(a->rules, now->files.rules, now->files.n_rules, now->files.n_ours, now_ms());
     if (r == 0 && a->alerts)
         r = configure_alerts(a, now);
     if (r < 0) {

@@ -46,6 +46,7 @@ struct group {
     struct rule_run *rules;
     size_t n;
     int64_t interval_ms, query_offset_ms, slot_offset_ms;
+    bool is_ahead;     /* of others that are due */
     int64_t next_ms;   /* its next slot */
     int64_t last_ms;   /* the last one that was evaluated, or is; ALERT_NEVER */
     bool is_under_way; /* an evaluation that other groups interrupt */

@@ -176,7 +176,7 @@ static int load_rules(struct rule_test_running *t)
                                   .ctx = t};
     int r = rules_new(&config, &ops, &t->rules);
 
-    return r == 0 ? rules_load(t->rules, file->files, file->n_files, test->start_ms) : r;
+    return r == 0 ? rules_load(t->rules, file->files, file->n_files, 0, test->start_ms) : r;
 }
 
 int rule_test_set_up(struct rule_test_running *t)

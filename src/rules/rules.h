@@ -12,8 +12,10 @@
  * Time:      comes from outside (rules_tick), so that tests move it. A clock that is stepped back
  *            takes the alerts' moments with it, so that neither `for` nor resending waits for it.
  * Units:     ms.
- * Fairness:  a tick ends with the rule behind RULES_SLICE_MS; a group that is not through then goes
- *            on with a later one, so that slow groups delay others by no more than a rule or two.
+ * Fairness:  a tick ends with the rule behind RULES_SLICE_MS, and a rule of a group that was not
+ *            through then; such a group goes on with later ticks. Groups of the files that are told
+ *            first wait for a rule or two, however many others are slow; those for a rule of each
+ *            slow group.
  * Errors:    of an expression: the rule's state stays as it is, and says why (health, last error).
  *            Of the store's reader (-EBUSY: another process has it): the slot is missed.
  * Reload:    groups with the same file and name go on; rules of a group keep their alerts where
@@ -71,8 +73,9 @@ struct rules *rules_free(struct rules *r);
 
 /* Another external_url: of what is loaded and expanded from now on. Copied. */
 int rules_set_url(struct rules *r, struct span external_url) WARN_UNUSED;
-/* The complete list of files from now on (referenced). All or nothing. */
-int rules_load(struct rules *r, struct rule_file *const *files, size_t n,
+/* The complete list of files from now on (referenced). All or nothing. Of groups that are due those
+ * of the first n_ahead files go first. */
+int rules_load(struct rules *r, struct rule_file *const *files, size_t n, size_t n_ahead,
                int64_t now_ms) WARN_UNUSED;
 
 /* When the next slot of any group is due, a moment that is over where a group is not through;

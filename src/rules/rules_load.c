@@ -40,13 +40,15 @@ static void await_restoring(struct group *g)
         g->rules[i].is_restored = !g->rules[i].def->is_alert;
 }
 
-static int load_group(struct loading *l, struct rule_file *f, const struct rule_group *def)
+static int load_group(struct loading *l, struct rule_file *f, const struct rule_group *def,
+                      bool is_ahead)
 {
     struct group *g;
     int x = group_new(&l->r->config, f, def, l->now_ms, &g);
     if (x < 0)
         return x;
     l->groups[l->n++] = g;
+    g->is_ahead = is_ahead;
     const struct group *old = find_old(l, g);
     if (old)
         return group_copy_state(g, old);
@@ -83,7 +85,7 @@ static void sort_by_name(struct loading *l)
         qsort(l->by_name, l->n, sizeof(struct group *), compare_names);
 }
 
-static int load(struct loading *l, struct rule_file *const *files, size_t n)
+static int load(struct loading *l, struct rule_file *const *files, size_t n, size_t n_ahead)
 {
     size_t n_groups = 0;
     int x = 0;
@@ -96,7 +98,7 @@ static int load(struct loading *l, struct rule_file *const *files, size_t n)
         return -ENOMEM;
     for (size_t i = 0; i < n && x == 0; i++)
         for (size_t j = 0; j < files[i]->n && x == 0; j++)
-            x = load_group(l, files[i], &files[i]->groups[j]);
+            x = load_group(l, files[i], &files[i]->groups[j], i < n_ahead);
     for (size_t i = 0; i < l->r->n_groups && x == 0; i++)
         if (!l->is_taken[i])
             x = leave_group(l, l->r->groups[i]);
@@ -127,10 +129,11 @@ static void exchange(struct loading *l)
     r->last_ms = l->now_ms;
 }
 
-int rules_load(struct rules *r, struct rule_file *const *files, size_t n, int64_t now_ms)
+int rules_load(struct rules *r, struct rule_file *const *files, size_t n, size_t n_ahead,
+               int64_t now_ms)
 {
     struct loading l = {.r = r, .now_ms = now_ms};
-    int x = load(&l, files, n);
+    int x = load(&l, files, n, n_ahead);
     if (x == 0)
         exchange(&l);
     for (size_t i = 0; i < l.n; i++)

@@ -121,16 +121,21 @@ static void evaluate_group(struct tick *t, struct group *g, int64_t ts_ms)
     go_on(t, g);
 }
 
-/* The group, of those that are due, whose slot comes first. */
+static bool is_before(const struct group *a, const struct group *b)
+{
+    return a->is_ahead != b->is_ahead ? a->is_ahead : a->next_ms < b->next_ms;
+}
+
+/* Of those that are due: who goes ahead, then whose slot comes first. */
 static struct group *next_due(struct rules *r, int64_t now_ms)
 {
     struct group *first = NULL;
     for (size_t i = 0; i < r->n_groups; i++) {
         struct group *g = r->groups[i];
-        if (!g->is_under_way && (!first || g->next_ms < first->next_ms))
+        if (!g->is_under_way && g->next_ms <= now_ms && (!first || is_before(g, first)))
             first = g;
     }
-    return first && first->next_ms <= now_ms ? first : NULL;
+    return first;
 }
 
 /* Of those that were interrupted before this tick the one that waits longest. */

@@ -167,7 +167,7 @@ RIG struct rule_file *rig_file(const char *text, const char *name)
 RIG void rig_load(struct rig *g, const char *text, int64_t now_ms)
 {
     struct rule_file *f = rig_file(text, "a.yml");
-    assert_int_equal(rules_load(g->rules, &f, 1, now_ms), 0);
+    assert_int_equal(rules_load(g->rules, &f, 1, 0, now_ms), 0);
     (void)rule_file_unref(f);
 }
 

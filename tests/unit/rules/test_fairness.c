@@ -91,6 +91,34 @@ static void test_a_reload_in_between(void **state)
     rig_done(&g);
 }
 
+/* Slow groups whose slots come first, and more of them than fit into a tick. */
+static void test_some_go_ahead(void **state)
+{
+    static const char own[] = "groups:\n- name: quick\n  interval: 1s\n  rules:\n"
+                              "  - {record: quick, expr: 'vector(1)'}\n";
+    static const char others[] =
+        "groups:\n"
+        "- {name: a, interval: 1s, rules: [{record: a, expr: 'vector(1)'}]}\n"
+        "- {name: b, interval: 1s, rules: [{record: b, expr: 'vector(1)'}]}\n"
+        "- {name: c, interval: 1s, rules: [{record: c, expr: 'vector(1)'}]}\n"
+        "- {name: d, interval: 1s, rules: [{record: d, expr: 'vector(1)'}]}\n";
+    struct rule_file *files[] = {rig_file(own, "own.yml"), rig_file(others, "others.yml")};
+    struct rig g;
+    (void)state;
+    begin(&g, "groups: []\n");
+    assert_int_equal(rules_load(g.rules, files, 2, 1, T0), 0);
+    for (int i = 0; i < 2; i++)
+        (void)rule_file_unref(files[i]);
+    struct group **all = g.rules->groups;
+    for (size_t i = 1; i < g.rules->n_groups; i++)
+        all[i]->next_ms = T0 + 1;
+    all[0]->next_ms = T0 + 2;
+    rules_tick(g.rules, T0 + 3, NULL, NULL);
+    assert_int_equal(all[0]->rules[0].health, RULE_OK);
+    assert_int_equal(all[4]->rules[0].health, RULE_UNKNOWN); /* the time was used up */
+    rig_done(&g);
+}
+
 static void test_templates_end_with_their_rule(void **state)
 {
     const struct rules_config hasty = {.interval_ms = MINUTE, .timeout_ms = 50};
@@ -118,6 +146,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_others_come_in_between),
         cmocka_unit_test(test_a_reload_in_between),
+        cmocka_unit_test(test_some_go_ahead),
         cmocka_unit_test(test_templates_end_with_their_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

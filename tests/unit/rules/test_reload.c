@@ -183,7 +183,7 @@ static void test_files(void **state)
     struct rule_file *files[] = {rig_file(HEAD "  - {record: r, expr: '1'}\n", "b.yml"),
                                  rig_file(HEAD "  - {record: s, expr: 'r'}\n", "a.yml")};
     (void)state;
-    assert_int_equal(rules_load(g.rules, files, 2, T0), 0);
+    assert_int_equal(rules_load(g.rules, files, 2, 0, T0), 0);
     for (int i = 0; i < 2; i++)
         (void)rule_file_unref(files[i]);
     rules_evaluate(g.rules, T0);
@@ -212,7 +212,7 @@ static int attempt(void *ctx)
 {
     struct rule_file *f = ctx;
     int64_t next = rules_next_ms(g.rules);
-    int r = rules_load(g.rules, &f, 1, T0 + 30 * S);
+    int r = rules_load(g.rules, &f, 1, 0, T0 + 30 * S);
     if (r < 0)
         assert_int_equal(rules_next_ms(g.rules), next);
     return r;

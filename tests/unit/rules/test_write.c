@@ -195,7 +195,7 @@ static void test_filters(void **state)
                  "a.yml")};
     char got[200];
     (void)state;
-    assert_int_equal(rules_load(g.rules, files, 2, T0), 0);
+    assert_int_equal(rules_load(g.rules, files, 2, 0, T0), 0);
     for (int i = 0; i < 2; i++)
         (void)rule_file_unref(files[i]);
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
