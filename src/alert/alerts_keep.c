@@ -12,8 +12,9 @@
 #include "base/mem.h"
 #include "base/stat.h"
 
-/* Rules need some time to tell again what still fires. */
-enum { RESTORED_HOLDS_MS = 5 * 60 * 1000 };
+/* Rules need some time to tell again what still fires: those whose `for` is below the grace period
+ * of 10 min begin anew, and the first slot may be an interval away. */
+enum { RESTORED_HOLDS_MS = 12 * 60 * 1000 };
 
 static void said(struct alerts *a, int r)
 {

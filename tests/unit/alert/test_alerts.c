@@ -15,6 +15,7 @@
 #include "alert/rate.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/timestamp.h"
 #include "memfail.h"
 #include "tempdir.h"
 
@@ -211,6 +212,34 @@ static void an_alert_that_fits_nowhere_holds_up_no_other(void **state)
     alerts_free(a);
 }
 
+/* A rule with `for: 9m` needs that long after a start to tell again what fires. */
+static void what_fired_holds_until_its_rule_can_tell(void **state)
+{
+    enum { RULE_NEEDS_MS = 10 * 60 * 1000 };
+    (void)state;
+    static const struct alerts_filter all = {0};
+    const struct span key = SPAN("\"endsAt\":\"");
+    struct tempdir dir;
+    struct alerts *a;
+    struct buf out;
+    struct jsonw w;
+    wall_t ends;
+    tempdir_make(&dir);
+    assert_int_equal(alerts_new(&(struct alerts_config){.dir = dir.path}, &a, NULL), 0);
+    assert_int_equal(put_one(a, 0, 0, false), 0);
+    alerts_free(a);
+    assert_int_equal(alerts_new(&(struct alerts_config){.dir = dir.path}, &a, NULL), 0);
+    buf_init(&out, 1 << 20);
+    jsonw_init(&w, &out);
+    alerts_write(a, &all, &w);
+    struct span rest = span_from(buf_span(&out), span_find(buf_span(&out), key) + key.n);
+    assert_int_equal(timestamp_parse(span_split(&rest, '"'), &ends), 0);
+    assert_true(ends.us / 1000 > clock_wall().us / 1000 + RULE_NEEDS_MS);
+    buf_done(&out);
+    alerts_free(a);
+    tempdir_remove(&dir);
+}
+
 /* --- no memory --- */
 
 static int live(void *ctx)
@@ -355,6 +384,7 @@ int main(void)
         cmocka_unit_test(looking_into_thousands_delays_nobody),
         cmocka_unit_test(a_file_that_was_removed_is_made_again),
         cmocka_unit_test(an_alert_that_fits_nowhere_holds_up_no_other),
+        cmocka_unit_test(what_fired_holds_until_its_rule_can_tell),
         cmocka_unit_test(without_memory_nothing_is_left),
         cmocka_unit_test(without_memory_no_transfer_is_begun),
         cmocka_unit_test(line_ends_do_not_reach_the_wire),
