@@ -118,8 +118,11 @@ static int tell_advice(const struct check *c, const struct rule_file *f)
     size_t n = count_rules(f);
 
     err_list_init(&advice);
-    if (rule_file_advise(f, INTERVAL_MS, &advice) < 0)
+    int r = rule_file_advise(f, INTERVAL_MS, &advice);
+    if (r < 0) {
+        print_mistakes(r, f->path, &advice);
         return -1;
+    }
     size_t n_advice = advice.n + advice.n_dropped;
     if (n_advice > 0 && c->with_advice) {
         say_failed();
