@@ -68,7 +68,7 @@ double slo_page_reach_s(double target, uint32_t min_bad, double per_hour)
 
 double slo_page_least_per_hour(double target, uint32_t min_bad)
 {
-    double least = INFINITY;
+    double least = HUGE_VAL;
 
     for (int i = 0; i < SLO_BURN_PAGES; i++) {
         const struct slo_burn *b = &slo_burns[i];

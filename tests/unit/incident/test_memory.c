@@ -206,11 +206,10 @@ static char state_of(int tid)
     char path[64], text[512] = "";
     snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
     FILE *f = fopen(path, "re");
-    if (f) {
-        (void)fgets(text, sizeof(text), f);
-        fclose(f);
-    }
-    const char *end = strrchr(text, ')');
+    if (!f)
+        return '?';
+    const char *end = fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+    fclose(f);
     return end && end[1] ? end[2] : '?';
 }
 
