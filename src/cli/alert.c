@@ -10,6 +10,7 @@
 
 #include "alert/matchers.h"
 #include "base/clock.h"
+#include "base/err_list.h"
 #include "cli/alert_show.h"
 #include "cli/dialog.h"
 #include "cli/flag.h"
@@ -37,7 +38,7 @@ static const char help[] =
     "Asks a running gateway which alerts fire, and tells it which ones not to tell anybody.\n"
     "\n"
     "  MATCHER          name=value, name!=value, name=~regex, name!~regex; all must hold; a word\n"
-    "                   without an operator is the name of an alert\n"
+    "                   without =, ! and ~ is the name of an alert\n"
     "  list             alerts under delivery; --all: those silenced and inhibited, too\n"
     "  silence          alerts that match are not told for so long; prints the silence's id\n"
     "  --for DURATION   how long, like 30m, 2h, 7d\n"
@@ -125,32 +126,48 @@ static int ask_and_print(const struct options *o, struct talk_question q,
 static bool has_operator(struct span s)
 {
     for (size_t i = 0; i < s.n; i++) {
-        if (s.p[i] == '=' || (s.p[i] == '!' && i + 1 < s.n && s.p[i + 1] == '~'))
+        if (strchr("=!~", s.p[i]))
             return true;
     }
     return false;
 }
 
-/* A name alone is that of an alert. */
-static int matcher_text(struct span word, struct buf *out)
+/* A word is a matcher; a name alone is that of an alert. */
+static int matcher_of(struct span word, struct arena *a, struct matcher *ret, struct err *reterr)
 {
-    buf_clear(out);
-    if (has_operator(word))
-        return buf_append(out, word);
-    return buf_printf(out, "alertname=%.*s", SPAN_ARG(word));
+    char shown[ERR_LIST_SHOWN_MAX];
+    struct err err = {.code = 0};
+    int r = has_operator(word)
+                ? alert_matcher_parse(word, a, ret, &err)
+                : matcher_init(a, MATCH_EQ, SPAN("alertname"), word, ret, &err);
+    if (r == -EINVAL) {
+        (void)err_set(reterr, r, "\"%s\": %s", err_list_shown(word, shown), err.text);
+        err_hint(reterr, "write name=value, name!=value, name=~pattern or name!~pattern; the name "
+                         "of an alert with one of =!~ in it as alertname=\"...\"");
+    }
+    return r;
 }
 
-static int add_filters(const struct options *o, struct buf *form)
+static int add_filters(const struct options *o, struct buf *form, struct err *reterr)
 {
+    struct arena a;
     struct buf text;
     int r = 0;
+    arena_init(&a, NULL);
     buf_init(&text, REQUEST_MAX);
     for (size_t i = 0; i < o->n_words && r == 0; i++) {
-        r = matcher_text(o->words[i], &text);
+        struct matcher m;
+        r = matcher_of(o->words[i], &a, &m, reterr);
+        if (r < 0)
+            break;
+        buf_clear(&text);
+        r = alert_matchers_print_one(&m, &text);
         if (r == 0)
             r = talk_add(form, SPAN("filter"), buf_span(&text));
+        matcher_done(&m);
     }
     buf_done(&text);
+    arena_done(&a);
     return r;
 }
 
@@ -177,14 +194,14 @@ static int run_list(const struct options *o, struct err *reterr)
 {
     struct buf form;
     buf_init(&form, REQUEST_MAX);
-    int r = add_filters(o, &form);
+    int r = add_filters(o, &form, reterr);
     if (r == 0 && !o->is_all)
         r = talk_add(&form, SPAN("silenced"), SPAN("false"));
     if (r == 0 && !o->is_all)
         r = talk_add(&form, SPAN("inhibited"), SPAN("false"));
     if (r == 0)
         r = ask_list(o, "/api/v2/alerts", &form, alert_show_list, reterr);
-    else
+    else if (reterr->code == 0)
         err_set(reterr, r, "%s", err_str(r));
     buf_done(&form);
     return r;
@@ -194,10 +211,10 @@ static int run_silences(const struct options *o, struct err *reterr)
 {
     struct buf form;
     buf_init(&form, REQUEST_MAX);
-    int r = add_filters(o, &form);
+    int r = add_filters(o, &form, reterr);
     if (r == 0)
         r = ask_list(o, "/api/v2/silences", &form, alert_show_silences, reterr);
-    else
+    else if (reterr->code == 0)
         err_set(reterr, r, "%s", err_str(r));
     buf_done(&form);
     return r;
@@ -219,21 +236,16 @@ static json_t *matcher_json(const struct matcher *m)
 static int matchers_json(const struct options *o, json_t *list, struct err *reterr)
 {
     struct arena a;
-    struct buf text;
     int r = 0;
     arena_init(&a, NULL);
-    buf_init(&text, REQUEST_MAX);
     for (size_t i = 0; i < o->n_words && r == 0; i++) {
         struct matcher m;
-        r = matcher_text(o->words[i], &text);
-        if (r == 0)
-            r = alert_matcher_parse(buf_span(&text), &a, &m, reterr);
+        r = matcher_of(o->words[i], &a, &m, reterr);
         if (r < 0)
             break;
         r = json_array_append_new(list, matcher_json(&m)) < 0 ? -ENOMEM : 0;
         matcher_done(&m);
     }
-    buf_done(&text);
     arena_done(&a);
     return r;
 }

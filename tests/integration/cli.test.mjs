@@ -59,6 +59,10 @@ const wrong = [
   { args: ['promql'], code: 2, err: /the command is test/ },
   { args: ['promql', 'test'], code: 2, err: /needs the FILE/ },
   { args: ['promql', 'test', '--fast', 'x'], code: 2, err: /unknown flag/ },
+  { args: ['alert', 'list', 'tier~P1'], code: 2, err: /"tier~P1": .*expected =, !=, =~ or !~[^]*write name=value/ },
+  { args: ['alert', 'list', 'tier!P1'], code: 2, err: /"tier!P1": .*expected =, !=, =~ or !~/ },
+  { args: ['alert', 'silences', 'ok', 'model=~('], code: 2, err: /"model=~\(": .*error parsing regexp/ },
+  { args: ['alert', 'silence', 'tier~P1', '--for', '1h', '--comment', 'x'], code: 2, err: /"tier~P1": / },
   { args: ['demo', 'extra'], code: 2, err: /unexpected "extra"/ },
 ];
 
