@@ -27,7 +27,10 @@ void alerting_refuse(struct prom_call *c, int status, const char *fmt, ...)
 
 void alerting_finish(struct prom_call *c)
 {
-    if (jsonw_error(&c->w) < 0)
+    int r = jsonw_error(&c->w);
+    if (r == -EMSGSIZE)
+        alerting_refuse(c, 422, "the answer is too large; ask for less of it with filter=");
+    else if (r < 0)
         alerting_refuse(c, 500, "out of memory");
 }
 
@@ -135,7 +138,8 @@ static void make_silence(void *ctx, struct alerts *a)
                         r == -ENOENT   ? 404
                         : r == -ENOMEM ? 500
                                        : 400,
-                        "%s%s%s", err.text, err.hint[0] ? "; " : "", err.hint);
+                        "%s%s%s", err.text[0] ? err.text : err_str(r), err.hint[0] ? "; " : "",
+                        err.hint);
         return;
     }
     jsonw_begin_object(&c->w);
@@ -227,6 +231,11 @@ void alerting_route(struct prom_call *c)
     }
     for (size_t i = 0; i < n; i++) {
         struct span value = texts[i];
+        if (span_find_char(value, '=') == value.n) {
+            alerting_refuse(c, 400, "\"%.*s\" is no label; write it as name=value",
+                            SPAN_ARG(value));
+            return;
+        }
         pairs[i].name = span_split(&value, '=');
         pairs[i].value = value;
     }

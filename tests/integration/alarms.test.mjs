@@ -221,6 +221,15 @@ test('a silence keeps the message back: our command, and amtool', async (t) => {
   assert.match((await run(['alert', 'silences', '--url', url()])).stdout, /no silence is in force/);
 });
 
+test('where an alert would go; a word that is no label is a mistake', async (t) => {
+  const { gateway } = await withRules(t, { routes: routesTo('http://127.0.0.1:9/hook') });
+  const route = (...labels) => run(['alert', 'route', ...labels, '--url', `http://127.0.0.1:${gateway.adminPort}`]);
+  assert.equal((await route('tier=P0', 'model=m')).stdout, 'hook\n');
+  const { code, stderr } = await route('tier=P0', 'model~m');
+  assert.equal(code, 1);
+  assert.match(stderr, /"model~m" is no label; write it as name=value/);
+});
+
 test('what changes something is refused to pages of other sites', async (t) => {
   const { gateway } = await withRules(t);
   const headers = { origin: 'http://evil.example', 'content-type': 'application/json' };
