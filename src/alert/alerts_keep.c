@@ -41,7 +41,7 @@ struct restoring {
 static int restore_silence(void *ctx, const struct silence *s)
 {
     const struct restoring *r = ctx;
-    return silences_get(r->a->silences, span_cstr(s->id)) ? 0 : silences_restore(r->a->silences, s);
+    return silences_restore(r->a->silences, s);
 }
 
 static int restore_told(void *ctx, const struct dispatch_log *l)

@@ -20,6 +20,7 @@ enum {
 
 static void item_free(struct dispatch_item *item)
 {
+    silence_memo_done(&item->silences);
     mem_free(item->text);
     mem_free(item);
 }

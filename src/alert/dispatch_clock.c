@@ -21,6 +21,7 @@ static int shift_item(void *ctx, struct alert_map_node *node)
             item->place->source.until_ms += *by_ms;
     }
     item->quiet_ms += *by_ms;
+    silence_memo_done(&item->silences); /* what had expired may be to come */
     return 0;
 }
 

@@ -41,6 +41,7 @@ struct dispatch_item {
     double value;
     bool is_resolved;
     struct dispatch_text *text;
+    struct silence_memo silences;
     struct dispatch_place *place;   /* NULL: in no group: resolved, and that is told */
     struct dispatch_place *_placed; /* on the board that is being made */
     struct list quiet;              /* without a place: in dispatch.quiet, oldest first */

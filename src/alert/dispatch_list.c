@@ -40,7 +40,7 @@ static bool fires(const struct dispatch_item *item, int64_t now_ms)
     return item->place && !item->is_resolved && item->ends_ms > now_ms;
 }
 
-static int visit_item(const struct listing *l, const struct dispatch_item *item,
+static int visit_item(const struct listing *l, struct dispatch_item *item,
                       const struct span *receivers, size_t n_receivers)
 {
     const struct inhibit_source *by = inhibit_find(l->d->board->inhibit, item->labels, l->now_ms);
@@ -49,7 +49,7 @@ static int visit_item(const struct listing *l, const struct dispatch_item *item,
     struct dispatch_seen seen = {
         .alert = &view,
         .updated_ms = item->updated_ms,
-        .silenced_by = l->s ? silences_match(l->s, item->labels, l->now_ms) : NULL,
+        .silenced_by = l->s ? silences_match(l->s, &item->silences, item->labels, l->now_ms) : NULL,
         .inhibited_by = by ? &by->fingerprint : NULL,
         .n_inhibited_by = by ? 1 : 0,
         .receivers = receivers,
@@ -73,7 +73,7 @@ static size_t receivers_of(const struct dispatch_place *place, struct span *at)
 }
 
 struct collection {
-    const struct dispatch_item **at;
+    struct dispatch_item **at;
     size_t n, most_members;
     int64_t now_ms;
 };
@@ -81,7 +81,7 @@ struct collection {
 static int collect(void *ctx, struct alert_map_node *node)
 {
     struct collection *c = ctx;
-    const struct dispatch_item *item = ALERT_MAP_ENTRY(node, struct dispatch_item, node);
+    struct dispatch_item *item = ALERT_MAP_ENTRY(node, struct dispatch_item, node);
     if (!fires(item, c->now_ms))
         return 0;
     c->at[c->n++] = item;
@@ -137,8 +137,7 @@ static int set_order(const void *a, const void *b)
 static int visit_group(const struct listing *l, const struct dispatch_set *set, struct arena *a,
                        const struct dispatch_group_visitor *v)
 {
-    const struct dispatch_item **items =
-        arena_array(a, set->n_members, sizeof(struct dispatch_item *));
+    struct dispatch_item **items = arena_array(a, set->n_members, sizeof(struct dispatch_item *));
     size_t n = 0;
     if (!items)
         return -ENOMEM;

@@ -45,9 +45,9 @@ static int listen(const struct dispatch *d, const struct dispatch_set *set,
         return -ENOMEM;
     bool is_quiet = alert_route_muted_by(d->board->file, set->route, now_ms).n > 0;
     for (size_t i = 0; i < set->n_members; i++) {
-        const struct dispatch_item *item = set->members[i]->item;
+        struct dispatch_item *item = set->members[i]->item;
         if (is_quiet || inhibit_find(d->board->inhibit, item->labels, now_ms) ||
-            (s && silences_match(s, item->labels, now_ms))) {
+            (s && silences_match(s, &item->silences, item->labels, now_ms))) {
             if (item->is_resolved)
                 v.quiet_ends[v.n_quiet_ends++] = item->fingerprint;
             continue;

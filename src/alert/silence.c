@@ -2,7 +2,8 @@
 /*
  * alert/silence.c - silences, found by one value that they ask for: of the matchers that are plain
  * equations the one with the longest value names the place in the index. Those that have none are
- * looked at one by one.
+ * looked at one by one. What that found is remembered with the labels, so that a look at all alerts
+ * does not cost silences times alerts.
  */
 #include "alert/silence.h"
 
@@ -27,13 +28,15 @@ struct entry {
     struct alert_map_node by_value; /* where there is one */
     struct list loose;              /* else */
     size_t at;                      /* in all */
+    uint64_t number;                /* of when it came or was changed, from 1 */
 };
 
 struct silences {
     struct entry **all;
     size_t n, cap;
     struct alert_map by_id, by_value;
-    struct list loose;
+    struct list loose; /* by number */
+    uint64_t number;   /* of the last one */
     struct rng rng;
 };
 
@@ -109,6 +112,7 @@ static void link_entry(struct silences *s, struct entry *e)
     const struct matcher *m = telling(&e->s);
     alert_map_add(&s->by_id, &e->by_id, hash_of(span_cstr(e->s.id), SPAN("")));
     list_init(&e->loose);
+    e->number = ++s->number;
     e->asks_for = m;
     if (m)
         alert_map_add(&s->by_value, &e->by_value, hash_of(m->name, m->value));
@@ -294,18 +298,18 @@ int silences_expire(struct silences *s, struct span id, int64_t now_ms)
 
 int silences_restore(struct silences *s, const struct silence *one)
 {
+    if (find(s, span_cstr(one->id)))
+        return 0;
     if (s->n >= SILENCES_MAX)
         return -ENOSPC;
-    struct entry *e = entry_new(), *old = find(s, span_cstr(one->id));
+    struct entry *e = entry_new();
     if (!e)
         return -ENOMEM;
     int r = silence_copy(one, &e->arena, &e->matchers, &e->s);
-    if (r == 0 && !old)
+    if (r == 0)
         r = reserve(s);
     if (r < 0)
         entry_free(e);
-    else if (old)
-        replace(s, old, e);
     else
         add(s, e);
     return r;
@@ -326,55 +330,107 @@ void silences_clean(struct silences *s, int64_t now_ms, void (*gone)(void *ctx, 
 
 /* --- look up --- */
 
-static bool is_match(const struct entry *e, struct labels l, int64_t now_ms)
+void silence_memo_done(struct silence_memo *memo)
 {
-    return silence_state(&e->s, now_ms) == SILENCE_ACTIVE &&
-           matcher_matches_all(e->s.matchers, e->s.n_matchers, l);
+    mem_free(memo->matching);
+    *memo = (struct silence_memo){.n = 0};
 }
 
-struct found {
-    const char **ids;
-    size_t n, max;
+static bool remember(struct silence_memo *memo, const struct entry *e)
+{
+    for (size_t i = 0; i < memo->n; i++) {
+        if (memo->matching[i] == e->by_id.hash)
+            return true; /* it was changed */
+    }
+    if (memo->n == memo->cap) {
+        size_t cap = memo->cap ? 2 * memo->cap : 4;
+        uint64_t *matching = mem_realloc(memo->matching, cap * sizeof(*matching));
+        if (!matching)
+            return false;
+        memo->matching = matching;
+        memo->cap = cap;
+    }
+    memo->matching[memo->n++] = e->by_id.hash;
+    return true;
+}
+
+static bool is_match(const struct entry *e, struct labels l)
+{
+    return matcher_matches_all(e->s.matchers, e->s.n_matchers, l);
+}
+
+/* An active one of those that are remembered. */
+static const char *match_known(const struct silences *s, struct silence_memo *memo, struct labels l,
+                               int64_t now_ms)
+{
+    for (size_t i = memo->n; i-- > 0;) {
+        struct alert_map_node *node = alert_map_first(&s->by_id, memo->matching[i]);
+        const struct entry *e = node ? ALERT_MAP_ENTRY(node, struct entry, by_id) : NULL;
+        enum silence_state state = e ? silence_state(&e->s, now_ms) : SILENCE_EXPIRED;
+        if (state == SILENCE_EXPIRED)
+            memo->matching[i] = memo->matching[--memo->n];
+        else if (state == SILENCE_ACTIVE && is_match(e, l)) /* another id may have that hash */
+            return e->s.id;
+    }
+    return NULL;
+}
+
+struct look {
+    struct silence_memo *memo;
+    struct labels l;
+    int64_t now_ms;
+    const char *id;
+    bool is_forgotten; /* there was no memory for one */
 };
 
-static void take(struct found *f, const struct entry *e)
+static void look_at(struct look *k, const struct entry *e)
 {
-    if (f->n < f->max)
-        f->ids[f->n] = e->s.id;
-    f->n++;
+    enum silence_state state = silence_state(&e->s, k->now_ms);
+    if (e->number <= k->memo->seen || state == SILENCE_EXPIRED || !is_match(e, k->l))
+        return;
+    if (state == SILENCE_ACTIVE)
+        k->id = e->s.id;
+    if (!remember(k->memo, e))
+        k->is_forgotten = true;
 }
 
 /* Those that ask for this value; hashes of others may be the same. */
-static void match_value(const struct silences *s, const struct label *pair, struct labels l,
-                        int64_t now_ms, struct found *f)
+static void look_at_value(struct look *k, const struct silences *s, const struct label *pair)
 {
     struct alert_map_node *node = alert_map_first(&s->by_value, hash_of(pair->name, pair->value));
     for (; node; node = alert_map_next(node)) {
         const struct entry *e = ALERT_MAP_ENTRY(node, struct entry, by_value);
-        if (span_eq(e->asks_for->name, pair->name) && is_match(e, l, now_ms))
-            take(f, e);
+        if (span_eq(e->asks_for->name, pair->name))
+            look_at(k, e);
     }
 }
 
-size_t silences_matching(const struct silences *s, struct labels l, int64_t now_ms,
-                         const char **ret_ids, size_t max)
+/* An active one of those that came or were changed since the last look. */
+static const char *match_new(const struct silences *s, struct silence_memo *memo, struct labels l,
+                             int64_t now_ms)
 {
-    struct found f = {ret_ids, 0, max};
+    struct look k = {.memo = memo, .l = l, .now_ms = now_ms};
+    size_t n_known = memo->n;
     for (size_t i = 0; i < l.n && s->by_value.n > 0; i++)
-        match_value(s, &l.at[i], l, now_ms, &f);
-    for (const struct list *at = s->loose.next; at != &s->loose; at = at->next) {
-        const struct entry *e =
-            (const struct entry *)(const void *)((const char *)at - offsetof(struct entry, loose));
-        if (is_match(e, l, now_ms))
-            take(&f, e);
+        look_at_value(&k, s, &l.at[i]);
+    for (struct list *at = s->loose.prev; at != &s->loose; at = at->prev) {
+        const struct entry *e = CONTAINER_OF(at, struct entry, loose);
+        if (e->number <= memo->seen)
+            break;
+        look_at(&k, e);
     }
-    return f.n;
+    if (k.is_forgotten)
+        memo->n = n_known; /* the next look begins where this one did */
+    else
+        memo->seen = s->number;
+    return k.id;
 }
 
-const char *silences_match(const struct silences *s, struct labels l, int64_t now_ms)
+const char *silences_match(const struct silences *s, struct silence_memo *memo, struct labels l,
+                           int64_t now_ms)
 {
-    const char *id = NULL;
-    return silences_matching(s, l, now_ms, &id, 1) > 0 ? id : NULL;
+    const char *id = match_known(s, memo, l, now_ms);
+    return id || memo->seen == s->number ? id : match_new(s, memo, l, now_ms);
 }
 
 const struct silence *silences_get(const struct silences *s, struct span id)

@@ -37,18 +37,27 @@ struct silences *silences_free(struct silences *s);
 int silences_set(struct silences *s, struct span json, int64_t now_ms, const struct silence **ret,
                  struct err *reterr) WARN_UNUSED;
 int silences_expire(struct silences *s, struct span id, int64_t now_ms) WARN_UNUSED;
-/* From the last run. */
+/* From the last run; one that is there already stays. */
 int silences_restore(struct silences *s, const struct silence *one) WARN_UNUSED;
 /* Forgets those that ended 5 days ago; calls gone for each. */
 void silences_clean(struct silences *s, int64_t now_ms, void (*gone)(void *ctx, const char *id),
                     void *ctx);
 
-/* The id of an active one that these labels match, or NULL. Cheap with many silences: they are
- * found by a value that they ask for. */
-const char *silences_match(const struct silences *s, struct labels l, int64_t now_ms);
-/* The ids of up to max of them; returns how many there are. */
-size_t silences_matching(const struct silences *s, struct labels l, int64_t now_ms,
-                         const char **ret_ids, size_t max);
+/*
+ * What is known of one set of labels: which silences match it. Zeroed at first, and for one keeper
+ * of silences. Whoever sees the clock step back ends it, and begins anew.
+ */
+struct silence_memo {
+    uint64_t seen;      /* silences up to this number were looked at */
+    uint64_t *matching; /* of those that match and have not expired, hashes of their ids */
+    size_t n, cap;
+};
+void silence_memo_done(struct silence_memo *memo); /* as zeroed */
+
+/* The id of an active one that these labels match, or NULL. Cheap with many silences: at first they
+ * are found by a value that they ask for; later only those are looked at that are new. */
+const char *silences_match(const struct silences *s, struct silence_memo *memo, struct labels l,
+                           int64_t now_ms);
 /* NULL: none with that id. */
 const struct silence *silences_get(const struct silences *s, struct span id);
 size_t silences_n(const struct silences *s);

@@ -137,9 +137,8 @@ static int matcher_of(struct span word, struct arena *a, struct matcher *ret, st
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct err err = {.code = 0};
-    int r = has_operator(word)
-                ? alert_matcher_parse(word, a, ret, &err)
-                : matcher_init(a, MATCH_EQ, SPAN("alertname"), word, ret, &err);
+    int r = has_operator(word) ? alert_matcher_parse(word, a, ret, &err)
+                               : matcher_init(a, MATCH_EQ, SPAN("alertname"), word, ret, &err);
     if (r == -EINVAL) {
         (void)err_set(reterr, r, "\"%s\": %s", err_list_shown(word, shown), err.text);
         err_hint(reterr, "write name=value, name!=value, name=~pattern or name!~pattern; the name "

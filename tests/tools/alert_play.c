@@ -179,6 +179,49 @@ static void bench_with(const char *name, const char *group_by)
     alert_file_unref(f);
 }
 
+/* What a list of all alerts takes where silences are by pattern: at first, then again, then with
+ * one silence more. */
+static int count_silenced(void *ctx, const struct dispatch_seen *one)
+{
+    *(size_t *)ctx += one->silenced_by != NULL;
+    return 0;
+}
+
+static void pattern_silence(struct play *p, int i)
+{
+    char json[300];
+    (void)snprintf(
+        json, sizeof(json),
+        "{\"matchers\": [{\"name\": \"alertname\", \"value\": \"(Other|More)[%d-9]+x?\", "
+        "\"isRegex\": true}], \"endsAt\": \"2030-01-01T00:00:00Z\"}",
+        i % 9);
+    play_silence(p, span_cstr(json));
+}
+
+static void bench_list(void)
+{
+    enum { PATTERNS = 2000 };
+    static const char *const names[] = {"  listed", "  listed again", "  with one silence more"};
+    struct alert_file *f = kind_file("route: {receiver: a}\n"
+                                     "receivers: [{name: a, webhook_configs: [{url: x}]}]\n");
+    struct play p;
+    size_t n_silenced = 0;
+    play_init(&p, f, INT64_C(1800000000000));
+    for (int i = 0; i < PATTERNS; i++)
+        pattern_silence(&p, i);
+    (void)put_all(&p, false);
+    (void)printf("list of 10,000 alerts, %d silences by pattern\n", PATTERNS);
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+        mono_t begin = clock_mono();
+        assert_int_equal(dispatch_each_alert(p.d, p.s, p.now_ms, count_silenced, &n_silenced), 0);
+        say(names[i], mono_diff(clock_mono(), begin));
+        pattern_silence(&p, 0);
+    }
+    assert_int_equal(n_silenced, 0);
+    play_done(&p);
+    alert_file_unref(f);
+}
+
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "play") == 0) {
@@ -189,6 +232,7 @@ int main(int argc, char **argv)
         bench_with("10,000 alerts, each a group of its own", "['...']");
         bench_with("10,000 alerts in 50 groups", "[alertname]");
         bench_with("10,000 alerts in one group", "[]");
+        bench_list();
     } else {
         (void)fprintf(stderr, "usage: alert_play play FILE MS | routes FILE | bench\n");
         return 2;

@@ -34,6 +34,22 @@ static void test_clock_steps_back(void **state)
     end(&p, f);
 }
 
+static void test_silence_is_to_come_again(void **state)
+{
+    struct alert_file *f;
+    struct play p;
+    (void)state;
+    begin(&p, simple, &f);
+    script(&p, "silence {\"matchers\": [{\"name\": \"alertname\", \"value\": \"y\"}], "
+               "\"endsAt\": \"1970-01-02T00:01:40Z\"}\nfire alertname=y");
+    until(&p, 130000);
+    expect(&p, "130000 a/0 +y first notification\n");
+    script(&p, "step -100000\nfire alertname=z");
+    until(&p, 90000);
+    expect(&p, "90000 a/0 +z new alerts added\n");
+    end(&p, f);
+}
+
 static void test_clock_steps_forward(void **state)
 {
     struct alert_file *f;
@@ -264,6 +280,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clock_steps_back),
+        cmocka_unit_test(test_silence_is_to_come_again),
         cmocka_unit_test(test_clock_steps_forward),
         cmocka_unit_test(test_a_little_out_of_order),
         cmocka_unit_test(test_restart),

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alert_kinds.h"
 
+#include <time.h>
+
 #include "alert/silence.h"
+#include "base/rng.h"
 #include "memfail.h"
 
 enum { NOW_MS = 1000000000 }; /* 1970-01-12T13:46:40Z */
@@ -29,9 +32,11 @@ static const struct silence *set(struct silences *s, const char *json, int64_t n
 
 static const char *match(const struct silences *s, const char *labels, int64_t now_ms)
 {
+    struct silence_memo memo = {.n = 0};
     struct arena a;
     arena_init(&a, NULL);
-    const char *id = silences_match(s, kind_labels(&a, labels), now_ms);
+    const char *id = silences_match(s, &memo, kind_labels(&a, labels), now_ms);
+    silence_memo_done(&memo);
     arena_done(&a);
     return id;
 }
@@ -216,10 +221,8 @@ static void test_limit(void **state)
 static void test_several(void **state)
 {
     struct silences *s = make(), *next = make();
-    const char *ids[2];
-    struct arena a;
+    char first[37];
     (void)state;
-    arena_init(&a, NULL);
     (void)set(s, "{" A LATER "}", NOW_MS);
     (void)set(
         s, "{\"matchers\": [{\"name\": \"b\", \"value\": \"x+\", \"isRegex\": true}], " LATER "}",
@@ -232,14 +235,121 @@ static void test_several(void **state)
         assert_int_equal(silences_restore(next, silences_at(s, i)), 0);
     assert_int_equal(silences_restore(next, silences_at(s, 0)), 0); /* once only */
     assert_int_equal(silences_n(next), 3);
+    (void)snprintf(first, sizeof(first), "%s", silences_at(s, 0)->id);
     silences_free(s);
-    assert_int_equal(silences_matching(next, kind_labels(&a, "a=1 b=xx"), NOW_MS, ids, 2), 3);
-    assert_string_not_equal(ids[0], ids[1]);
-    assert_int_equal(silences_matching(next, kind_labels(&a, "a=1"), NOW_MS, ids, 2), 1);
-    assert_int_equal(silences_matching(next, kind_labels(&a, "b=xxx"), NOW_MS, ids, 2), 1);
-    assert_int_equal(silences_matching(next, kind_labels(&a, "b=xx c=1"), NOW_MS, ids, 2), 1);
-    arena_done(&a);
+    assert_non_null(match(next, "a=1 b=xx", NOW_MS));
+    assert_string_equal(match(next, "a=1", NOW_MS), first);
+    assert_string_equal(match(next, "b=xxx", NOW_MS), silences_at(next, 1)->id);
+    assert_string_equal(match(next, "b=xx c=1", NOW_MS), silences_at(next, 1)->id);
     silences_free(next);
+}
+
+/* --- what is remembered --- */
+
+enum { MEMO_LABELS = 12, MEMO_STEPS = 4000 };
+
+static const char *const memo_names[] = {"a", "b"};
+
+/* One for a value, or for a pattern, of a or b; pending, active, or ended soon. */
+static void memo_set(struct silences *s, struct rng *rng, int64_t now_ms, const char *id)
+{
+    char text[600];
+    time_t from = (time_t)(now_ms / 1000 + (int64_t)rng_below(rng, 60));
+    time_t to = from + 1 + (time_t)rng_below(rng, 300);
+    struct tm tm;
+    char times[2][32];
+    (void)strftime(times[0], sizeof(times[0]), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&from, &tm));
+    (void)strftime(times[1], sizeof(times[1]), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&to, &tm));
+    bool is_pattern = rng_below(rng, 2) == 0;
+    (void)snprintf(text, sizeof(text),
+                   "{%s%s%s\"matchers\": [{\"name\": \"%s\", \"value\": \"%llu%s\", \"isRegex\": "
+                   "%s}], \"startsAt\": \"%s\", \"endsAt\": \"%s\"}",
+                   id ? "\"id\": \"" : "", id ? id : "", id ? "\", " : "",
+                   memo_names[rng_below(rng, 2)], (unsigned long long)rng_below(rng, 4),
+                   is_pattern ? ".?" : "", is_pattern ? "true" : "false", times[0], times[1]);
+    (void)set(s, text, now_ms);
+}
+
+static bool is_silenced(const struct silences *s, struct labels l, int64_t now_ms)
+{
+    for (size_t i = 0; i < silences_n(s); i++) {
+        const struct silence *one = silences_at(s, i);
+        if (silence_state(one, now_ms) == SILENCE_ACTIVE &&
+            matcher_matches_all(one->matchers, one->n_matchers, l))
+            return true;
+    }
+    return false;
+}
+
+/* Whatever happens to the silences, what is remembered answers as a look at all of them. */
+static void test_memo(void **state)
+{
+    struct silences *s = make();
+    struct silence_memo memos[MEMO_LABELS] = {{.n = 0}};
+    struct labels labels[MEMO_LABELS];
+    char texts[MEMO_LABELS][40];
+    struct arena a;
+    struct rng rng;
+    int64_t now_ms = NOW_MS;
+    size_t n_silenced = 0;
+    (void)state;
+    rng_seed(&rng, 6);
+    arena_init(&a, NULL);
+    for (int i = 0; i < MEMO_LABELS; i++) {
+        (void)snprintf(texts[i], sizeof(texts[i]), "a=%d b=%d", i % 4, i / 4 * 11);
+        labels[i] = kind_labels(&a, texts[i]);
+    }
+    for (int i = 0; i < MEMO_STEPS; i++) {
+        size_t n = silences_n(s);
+        const char *any = n > 0 ? silences_at(s, rng_below(&rng, n))->id : NULL;
+        unsigned int what = (unsigned int)rng_below(&rng, 16);
+        if (what < 2 && n < 40)
+            memo_set(s, &rng, now_ms, NULL);
+        else if (what == 2 && any)
+            memo_set(s, &rng, now_ms, any);
+        else if (what == 3 && any)
+            assert_int_equal(silences_expire(s, span_cstr(any), now_ms), 0);
+        else if (what == 4)
+            silences_clean(s, now_ms + 432000000 - 60000, NULL, NULL);
+        else
+            now_ms += (int64_t)rng_below(&rng, 20000);
+        int k = (int)rng_below(&rng, MEMO_LABELS);
+        bool wanted = is_silenced(s, labels[k], now_ms);
+        n_silenced += wanted;
+        assert_true((silences_match(s, &memos[k], labels[k], now_ms) != NULL) == wanted);
+    }
+    assert_true(n_silenced > MEMO_STEPS / 10 && n_silenced < MEMO_STEPS * 9 / 10);
+    for (int i = 0; i < MEMO_LABELS; i++)
+        silence_memo_done(&memos[i]);
+    arena_done(&a);
+    silences_free(s);
+}
+
+/* One that is changed is looked at again, and is remembered once. */
+static void test_memo_of_a_changed_one(void **state)
+{
+    static const struct label pair = {SPAN_INIT("a"), SPAN_INIT("1")};
+    const struct labels l = {&pair, 1};
+    struct silences *s = make();
+    struct silence_memo memo = {.n = 0};
+    char text[300];
+    (void)state;
+    const struct silence *one =
+        set(s, "{" A "\"startsAt\": \"1970-01-12T14:00:00Z\", " LATER "}", NOW_MS);
+    for (int i = 0; i < 3; i++) {
+        assert_null(silences_match(s, &memo, l, NOW_MS));
+        (void)snprintf(text, sizeof(text),
+                       "{\"id\": \"%s\", " A "\"startsAt\": \"1970-01-12T14:0%d:00Z\", " LATER "}",
+                       one->id, i);
+        one = set(s, text, NOW_MS);
+    }
+    assert_int_equal(silences_n(s), 1);
+    assert_int_equal(memo.n, 1);
+    assert_string_equal(silences_match(s, &memo, l, one->starts_ms), one->id);
+    assert_null(silences_match(s, &memo, l, one->ends_ms));
+    assert_int_equal(memo.n, 0);
+    silence_memo_done(&memo);
+    silences_free(s);
 }
 
 static int attempt(void *ctx)
@@ -247,6 +357,7 @@ static int attempt(void *ctx)
     static const struct label pairs[] = {{SPAN_INIT("a"), SPAN_INIT("1")},
                                          {SPAN_INIT("b"), SPAN_INIT("x")}};
     struct silences *s = ctx;
+    struct silence_memo memo = {.n = 0};
     const struct silence *one = NULL;
     size_t n = silences_n(s);
     int r = silences_set(s,
@@ -255,8 +366,12 @@ static int attempt(void *ctx)
                          NOW_MS, &one, NULL);
     assert_int_equal(silences_n(s), r == 0 ? n + 1 : n);
     assert_true((one != NULL) == (r == 0));
-    if (r == 0) { /* so that nothing is left */
-        assert_non_null(silences_match(s, (struct labels){pairs, 2}, NOW_MS));
+    if (r == 0) {                     /* so that nothing is left */
+        for (int i = 0; i < 2; i++) { /* also where it cannot be remembered */
+            assert_non_null(silences_match(s, &memo, (struct labels){pairs, 2}, NOW_MS));
+            r = memo.n == 0 ? -ENOMEM : r;
+        }
+        silence_memo_done(&memo);
         silences_clean(s, INT64_MAX / 2, NULL, NULL);
     }
     return r;
@@ -290,6 +405,7 @@ int main(void)
         cmocka_unit_test(test_a_life),         cmocka_unit_test(test_kept_five_days),
         cmocka_unit_test(test_changes),        cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_limit),          cmocka_unit_test(test_several),
+        cmocka_unit_test(test_memo),           cmocka_unit_test(test_memo_of_a_changed_one),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
