@@ -10,7 +10,7 @@
  *            due, and the next message holds all that is new meanwhile.
  * Units:     ms since the epoch. A clock that steps back delays nothing: timers step with it. One
  *            that steps forward (or a machine that slept) resolves no alert that was told in
- *            time.
+ *            time: that is what it is taken for when nothing was asked for DISPATCH_TURN_MAX_MS.
  * Differs:   from Alertmanager 0.34 in this: a delivery that failed is tried again with what its
  *            group holds then; an alert that ended while it was silenced, inhibited or outside of
  *            its times is new when it fires again; a resolution that comes a second time is
@@ -23,6 +23,8 @@
 #include "alert/receiver.h"
 #include "alert/silence.h"
 #include "rules/notice.h"
+
+enum { DISPATCH_TURN_MAX_MS = 30 * 1000 }; /* dispatch_next is called more often */
 
 struct dispatch;
 int dispatch_new(struct alert_file *file, struct span external_url,

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * alert/dispatch_clock.c - steps of the clock. When it goes back, all moments that were reckoned
- * from it go back with it. When it is far behind what was due, it was stepped or the machine slept:
- * then the alerts that nobody could tell again meanwhile hold longer by that.
+ * from it go back with it. When it goes forward by more than a turn takes, it was stepped or the
+ * machine slept: then the alerts that nobody could tell again meanwhile hold longer by that.
  */
 #include "alert/dispatch_impl.h"
 
 enum {
-    BACK_MS = 1000,      /* times told by different threads are that much out of order at most */
-    LATE_MS = 30 * 1000, /* more is no delay of a busy thread */
+    BACK_MS = 1000, /* times told by different threads are that much out of order at most */
 };
 
 static int shift_item(void *ctx, struct alert_map_node *node)
@@ -43,22 +42,19 @@ static void step_back(struct dispatch *d, int64_t by_ms)
         for (size_t k = 0; k < set->n_channels; k++)
             set->channels[k].due_ms += by_ms;
     }
-    (void)alert_map_each(&d->items, shift_item, &by_ms); /* never end early */
+    (void)alert_map_each(&d->items, shift_item, &by_ms); /* never ends early */
     (void)alert_map_each(&d->entries, shift_entry, &by_ms);
 }
 
 void dispatch_clock(struct dispatch *d, int64_t now_ms)
 {
-    int64_t due_ms = dispatch_next_ms(d);
-    int64_t expected_ms = d->seen_ms;
-    if (due_ms != INT64_MAX && due_ms > expected_ms)
-        expected_ms = due_ms;
-    int64_t late_ms = now_ms - expected_ms, back_ms = now_ms - d->seen_ms;
-    if (d->seen_ms != 0 && back_ms < 0 && back_ms >= -BACK_MS)
+    bool is_first = d->seen_ms == 0;
+    int64_t by_ms = now_ms - d->seen_ms;
+    if (!is_first && by_ms < 0 && by_ms >= -BACK_MS)
         return;
-    if (d->seen_ms != 0 && back_ms < 0)
-        step_back(d, back_ms);
-    else if (d->seen_ms != 0 && due_ms != INT64_MAX && late_ms > LATE_MS)
-        (void)alert_map_each(&d->items, shift_item, &late_ms);
     d->seen_ms = now_ms;
+    if (!is_first && by_ms < 0)
+        step_back(d, by_ms);
+    else if (!is_first && by_ms > DISPATCH_TURN_MAX_MS)
+        (void)alert_map_each(&d->items, shift_item, &by_ms); /* never ends early */
 }

@@ -24,7 +24,7 @@
 #include "alert_kinds.h"
 #include "base/num.h"
 
-enum { PLAY_FAILS_MAX = 8, PLAY_OUT_MAX = 64 };
+enum { PLAY_FAILS_MAX = 8, PLAY_OUT_MAX = 64, PLAY_TURN_MS = 10000 };
 
 struct play_out {
     uint64_t token;
@@ -204,7 +204,8 @@ static inline int64_t play_next_ms(const struct play *p)
 static inline void play_until(struct play *p, int64_t ms)
 {
     for (;;) {
-        int64_t next_ms = play_next_ms(p);
+        int64_t next_ms = play_next_ms(p), turn_ms = p->now_ms + PLAY_TURN_MS;
+        next_ms = next_ms < turn_ms ? next_ms : turn_ms;
         if (next_ms > ms)
             break;
         p->now_ms = next_ms > p->now_ms ? next_ms : p->now_ms;
