@@ -27,8 +27,10 @@ static int shift_item(void *ctx, struct alert_map_node *node)
 static int shift_entry(void *ctx, struct alert_map_node *node)
 {
     struct dispatch_entry *e = ALERT_MAP_ENTRY(node, struct dispatch_entry, node);
-    if (!e->is_gone)
+    if (!e->is_gone) {
         e->log.told_ms += *(const int64_t *)ctx;
+        e->is_changed = true;
+    }
     return 0;
 }
 

@@ -160,6 +160,31 @@ static void test_restart(void **state)
     end(&q, g);
 }
 
+static int note_told(void *ctx, const struct dispatch_log *l)
+{
+    *(int64_t *)ctx = l->told_ms;
+    return 0;
+}
+
+/* What was told goes back with the clock, for the next run, too: else it would keep repetitions
+ * back. */
+static void test_a_step_back_is_kept(void **state)
+{
+    struct alert_file *f;
+    struct play p;
+    int64_t told_ms = -1;
+    (void)state;
+    begin(&p, simple, &f);
+    script(&p, "fire alertname=x");
+    until(&p, 20000);
+    assert_int_equal(dispatch_each_changed_log(p.d, note_told, &told_ms), 0);
+    assert_int_equal(told_ms, DAY + 10000);
+    script(&p, "step -36000000");
+    assert_int_equal(dispatch_each_changed_log(p.d, note_told, &told_ms), 0);
+    assert_int_equal(told_ms, DAY + 10000 - 36000000);
+    end(&p, f);
+}
+
 /* --- without memory --- */
 
 struct attempt {
@@ -309,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_machine_sleeps),
         cmocka_unit_test(test_a_little_out_of_order),
         cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_a_step_back_is_kept),
         cmocka_unit_test(test_never_lost),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
