@@ -357,10 +357,6 @@ static int read_children(struct file_reader *rd, const struct yaml_node *list, i
                       ALERT_FILE_DEPTH_MAX);
         return 0;
     }
-    if (rd->to->file.n_routes + n > ALERT_FILE_ROUTES_MAX) {
-        (void)err_set(file_error(rd, list), -E2BIG, "more than %d routes", ALERT_FILE_ROUTES_MAX);
-        return 0;
-    }
     t.routes = arena_zalloc(&rd->to->arena, n, sizeof(*t.routes));
     if (!t.routes)
         return -ENOMEM;
@@ -398,5 +394,8 @@ int file_route_read(struct file_reader *rd, const struct yaml_node *map)
     if (!root)
         return -ENOMEM;
     rd->to->file.route = root;
-    return read_tree(rd, map, &t, root);
+    int r = read_tree(rd, map, &t, root);
+    if (r == 0 && rd->to->file.n_routes > ALERT_FILE_ROUTES_MAX)
+        (void)err_set(file_error(rd, map), -E2BIG, "more than %d routes", ALERT_FILE_ROUTES_MAX);
+    return r;
 }

@@ -209,6 +209,40 @@ static void test_mistakes(void **state)
     }
 }
 
+/* {routes of the first route's first one, further routes beside that}: how many that are in all */
+static void test_routes_are_limited(void **state)
+{
+    static const struct {
+        int below, beside, r;
+    } rows[] = {
+        {0, ALERT_FILE_ROUTES_MAX - 2, 0},       {0, ALERT_FILE_ROUTES_MAX - 1, -EINVAL},
+        {ALERT_FILE_ROUTES_MAX - 2, 0, 0},       {ALERT_FILE_ROUTES_MAX - 2, 1, -EINVAL},
+        {1000, ALERT_FILE_ROUTES_MAX - 1002, 0}, {1000, ALERT_FILE_ROUTES_MAX - 1001, -EINVAL}};
+    static struct err_list errs;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct alert_file *f = NULL;
+        struct buf b;
+        buf_init(&b, 100000);
+        int r = buf_printf(&b, "receivers: [{name: a}]\nroute: {receiver: a, routes: [{routes: [");
+        for (int k = 0; k < rows[i].below && r == 0; k++)
+            r = buf_append(&b, SPAN("{}, "));
+        if (r == 0)
+            r = buf_append(&b, SPAN("]}"));
+        for (int k = 0; k < rows[i].beside && r == 0; k++)
+            r = buf_append(&b, SPAN(", {}"));
+        if (r == 0)
+            r = buf_append(&b, SPAN("]}\n"));
+        assert_int_equal(r, 0);
+        err_list_init(&errs);
+        assert_int_equal(alert_file_read(buf_span(&b), "f", &f, &errs), rows[i].r);
+        if (rows[i].r < 0)
+            assert_non_null(strstr(errs.items[0].err.text, "more than 2000 routes"));
+        alert_file_unref(f);
+        buf_done(&b);
+    }
+}
+
 static void test_all_mistakes_at_once(void **state)
 {
     static struct err_list errs;
@@ -327,13 +361,10 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_read),
-        cmocka_unit_test(test_mistakes),
-        cmocka_unit_test(test_all_mistakes_at_once),
-        cmocka_unit_test(test_prints_what_reads_back),
-        cmocka_unit_test(test_built_in),
-        cmocka_unit_test(test_every_prefix),
-        cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_what_is_read),           cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_routes_are_limited),     cmocka_unit_test(test_all_mistakes_at_once),
+        cmocka_unit_test(test_prints_what_reads_back), cmocka_unit_test(test_built_in),
+        cmocka_unit_test(test_every_prefix),           cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
