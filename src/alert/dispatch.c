@@ -25,7 +25,7 @@ static void item_free(struct dispatch_item *item)
     mem_free(item);
 }
 
-static size_t bytes_of(struct labels l)
+size_t dispatch_labels_bytes(struct labels l)
 {
     size_t n = l.n * sizeof(struct label);
     for (size_t i = 0; i < l.n; i++)
@@ -33,7 +33,7 @@ static size_t bytes_of(struct labels l)
     return n;
 }
 
-static struct span put_span(char **at, struct span s)
+struct span dispatch_put_span(char **at, struct span s)
 {
     char *to = *at;
     if (s.n > 0)
@@ -42,12 +42,11 @@ static struct span put_span(char **at, struct span s)
     return span_of(to, s.n);
 }
 
-/* Pairs at *pairs, their texts at *at. */
-static struct labels put_labels(struct label *pairs, char **at, struct labels l)
+struct labels dispatch_put_labels(struct label *pairs, char **at, struct labels l)
 {
     for (size_t i = 0; i < l.n; i++) {
-        pairs[i].name = put_span(at, l.at[i].name);
-        pairs[i].value = put_span(at, l.at[i].value);
+        pairs[i].name = dispatch_put_span(at, l.at[i].name);
+        pairs[i].value = dispatch_put_span(at, l.at[i].value);
     }
     return (struct labels){pairs, l.n};
 }
@@ -55,24 +54,25 @@ static struct labels put_labels(struct label *pairs, char **at, struct labels l)
 static struct dispatch_text *text_new(const struct alert_notice *n)
 {
     struct dispatch_text *t =
-        mem_alloc(sizeof(*t) + bytes_of(n->annotations) + n->generator_url.n + 1);
+        mem_alloc(sizeof(*t) + dispatch_labels_bytes(n->annotations) + n->generator_url.n + 1);
     if (!t)
         return NULL;
     struct label *pairs = (void *)(t + 1);
     char *at = (void *)(pairs + n->annotations.n);
-    t->annotations = put_labels(pairs, &at, n->annotations);
-    t->generator_url = put_span(&at, n->generator_url);
+    t->annotations = dispatch_put_labels(pairs, &at, n->annotations);
+    t->generator_url = dispatch_put_span(&at, n->generator_url);
     return t;
 }
 
 static struct dispatch_item *item_new(const struct alert_notice *n, uint64_t fingerprint)
 {
-    struct dispatch_item *item = mem_zalloc(1, sizeof(*item) + bytes_of(n->labels) + 1);
+    struct dispatch_item *item =
+        mem_zalloc(1, sizeof(*item) + dispatch_labels_bytes(n->labels) + 1);
     if (!item)
         return NULL;
     struct label *pairs = (void *)(item + 1);
     char *at = (void *)(pairs + n->labels.n);
-    item->labels = put_labels(pairs, &at, n->labels);
+    item->labels = dispatch_put_labels(pairs, &at, n->labels);
     item->fingerprint = fingerprint;
     item->starts_ms = n->starts_ms;
     item->ends_ms = INT64_MIN;

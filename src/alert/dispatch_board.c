@@ -52,24 +52,6 @@ static struct dispatch_set *set_find(const struct dispatch_board *b, const struc
     return NULL;
 }
 
-static size_t labels_bytes(struct labels l)
-{
-    size_t n = l.n * sizeof(struct label);
-    for (size_t i = 0; i < l.n; i++)
-        n += l.at[i].name.n + l.at[i].value.n;
-    return n;
-}
-
-/* Copies texts behind each other. */
-static struct span put_span(char **at, struct span s)
-{
-    char *to = *at;
-    if (s.n > 0)
-        memcpy(to, s.p, s.n);
-    *at += s.n;
-    return span_of(to, s.n);
-}
-
 /* Labels and key of a new group, in one block. */
 static int set_texts(struct dispatch_set *set, struct labels l)
 {
@@ -81,18 +63,14 @@ static int set_texts(struct dispatch_set *set, struct labels l)
     if (r == 0)
         r = labels_print_pairs(l, &b);
     if (r == 0) {
-        set->texts = mem_alloc(labels_bytes(l) + buf_len(&b) + 1);
+        set->texts = mem_alloc(dispatch_labels_bytes(l) + buf_len(&b) + 1);
         r = set->texts ? 0 : -ENOMEM;
     }
     if (r == 0) {
         struct label *pairs = (void *)set->texts;
         char *at = set->texts + l.n * sizeof(*pairs);
-        for (size_t i = 0; i < l.n; i++) {
-            pairs[i].name = put_span(&at, l.at[i].name);
-            pairs[i].value = put_span(&at, l.at[i].value);
-        }
-        set->labels = (struct labels){pairs, l.n};
-        set->key = put_span(&at, buf_span(&b));
+        set->labels = dispatch_put_labels(pairs, &at, l);
+        set->key = dispatch_put_span(&at, buf_span(&b));
     }
     buf_done(&b);
     return r == -EMSGSIZE ? -ENOMEM : r;

@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "alert/dispatch_impl.h"
+#include "alert/fingerprint.h"
 #include "base/mem.h"
 
 struct rebuild {
@@ -47,10 +48,7 @@ static int take_new(void *ctx, struct alert_map_node *node)
 /* A group is the same where its key and its receiver are. */
 static uint64_t key_hash(const struct dispatch_set *set)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < set->key.n; i++)
-        h = (h ^ (unsigned char)set->key.p[i]) * UINT64_C(0x100000001b3);
-    return h;
+    return alert_fingerprint_add(ALERT_FINGERPRINT_NONE, set->key);
 }
 
 struct old_set {

@@ -119,6 +119,12 @@ struct dispatch {
     int64_t swept_ms; /* when old entries were looked for */
 };
 
+/* --- dispatch.c: copies in one block of memory --- */
+size_t dispatch_labels_bytes(struct labels l); /* with their pairs */
+struct span dispatch_put_span(char **at, struct span s);
+/* Pairs at *pairs, their texts at *at. */
+struct labels dispatch_put_labels(struct label *pairs, char **at, struct labels l);
+
 /* --- dispatch_clock.c --- */
 void dispatch_clock(struct dispatch *d, int64_t now_ms); /* before anything that goes by the time */
 

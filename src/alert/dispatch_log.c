@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "alert/dispatch_impl.h"
+#include "alert/fingerprint.h"
 #include "base/mem.h"
 
 enum { HOUR_MS = 3600 * 1000, SWEEP_MS = 15 * 60 * 1000 };
@@ -12,16 +13,10 @@ enum { HOUR_MS = 3600 * 1000, SWEEP_MS = 15 * 60 * 1000 };
 /* What was told longer ago than this, and than two repeat intervals, says nothing any more. */
 static const int64_t keep_ms = INT64_C(120) * HOUR_MS;
 
-static uint64_t hash_text(uint64_t h, struct span s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
-    return (h ^ 0xff) * UINT64_C(0x100000001b3);
-}
-
 static uint64_t hash_of(struct span group_key, struct span receiver, int integration)
 {
-    uint64_t h = hash_text(hash_text(UINT64_C(0xcbf29ce484222325), group_key), receiver);
+    uint64_t h = alert_fingerprint_add(ALERT_FINGERPRINT_NONE, group_key);
+    h = alert_fingerprint_add(h, receiver);
     return (h ^ (uint64_t)(unsigned int)integration) * UINT64_C(0x100000001b3);
 }
 

@@ -1,27 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alert/fingerprint.h"
 
-static uint64_t add(uint64_t h, struct span s)
+uint64_t alert_fingerprint_add(uint64_t h, struct span s)
 {
     for (size_t i = 0; i < s.n; i++)
         h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
     return (h ^ 0xff) * UINT64_C(0x100000001b3);
 }
 
-static const uint64_t empty = UINT64_C(0xcbf29ce484222325);
-
 uint64_t alert_fingerprint(struct labels l)
 {
-    uint64_t h = empty;
+    uint64_t h = ALERT_FINGERPRINT_NONE;
     for (size_t i = 0; i < l.n; i++)
-        h = add(add(h, l.at[i].name), l.at[i].value);
+        h = alert_fingerprint_add(alert_fingerprint_add(h, l.at[i].name), l.at[i].value);
     return h;
 }
 
 uint64_t alert_fingerprint_of(struct labels l, const struct span *names, size_t n)
 {
-    uint64_t h = empty;
+    uint64_t h = ALERT_FINGERPRINT_NONE;
     for (size_t i = 0; i < n; i++)
-        h = add(add(h, names[i]), labels_get(l, names[i]));
+        h = alert_fingerprint_add(alert_fingerprint_add(h, names[i]), labels_get(l, names[i]));
     return h;
 }

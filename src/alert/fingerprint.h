@@ -10,6 +10,10 @@
 
 #include "series/labels.h"
 
+/* The number with one text more; it begins as that of none. */
+#define ALERT_FINGERPRINT_NONE UINT64_C(0xcbf29ce484222325)
+uint64_t alert_fingerprint_add(uint64_t h, struct span s);
+
 uint64_t alert_fingerprint(struct labels l);
 /* Of the labels in names only (sorted, unique), one that is missing as an empty one. */
 uint64_t alert_fingerprint_of(struct labels l, const struct span *names, size_t n);

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "alert/fingerprint.h"
 #include "alert/map.h"
 #include "alert/silence_impl.h"
 #include "base/list.h"
@@ -75,13 +76,7 @@ struct silences *silences_free(struct silences *s)
 
 static uint64_t hash_of(struct span a, struct span b)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < a.n; i++)
-        h = (h ^ (unsigned char)a.p[i]) * UINT64_C(0x100000001b3);
-    h = (h ^ 0xff) * UINT64_C(0x100000001b3);
-    for (size_t i = 0; i < b.n; i++)
-        h = (h ^ (unsigned char)b.p[i]) * UINT64_C(0x100000001b3);
-    return h;
+    return alert_fingerprint_add(alert_fingerprint_add(ALERT_FINGERPRINT_NONE, a), b);
 }
 
 static struct entry *find(const struct silences *s, struct span id)
