@@ -184,10 +184,9 @@ static int read_matchers(struct file_reader *rd, const struct yaml_node *item, v
 {
     struct span text = {0};
     struct err err = {.code = 0};
-    size_t at = 0;
     if (!file_text(rd, item, "matchers", &text))
         return 0;
-    int r = alert_matchers_parse(&rd->to->arena, text, to, &at, &err);
+    int r = alert_matchers_parse(&rd->to->arena, text, to, &err);
     if (r == -EINVAL) {
         *file_error(rd, item) = err;
         r = 0;

@@ -63,7 +63,7 @@ int file_keys_each(struct file_reader *rd, const struct yaml_node *list, const c
                    void *to) WARN_UNUSED;
 size_t file_keys_length(const struct yaml_node *list); /* 0: no list */
 
-/* Scalars: false: a mistake, or (empty texts) one that may not be empty. what: the key. */
+/* Scalars: false: a mistake, which is listed. what: the key. */
 bool file_text(struct file_reader *rd, const struct yaml_node *node, const char *what,
                struct span *ret);
 bool file_bool(struct file_reader *rd, const struct yaml_node *node, const char *what, bool *ret);

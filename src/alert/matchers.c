@@ -331,7 +331,7 @@ static int quoted(struct arena *a, struct span *s, struct alert_matchers *to,
 }
 
 int alert_matchers_parse(struct arena *a, struct span text, struct alert_matchers *to,
-                         size_t *reterr_at, struct err *reterr)
+                         struct err *reterr)
 {
     const char *wanted = "a matcher";
     struct err err = {.code = 0};
@@ -350,13 +350,12 @@ int alert_matchers_parse(struct arena *a, struct span text, struct alert_matcher
     truncate_to(to, n);
     if (r < 0 && of_pattern.code == 0)
         return -ENOMEM;
-    *reterr_at = text.n - rest.n;
     if (of_pattern.code != 0) {
-        *reterr_at = 0;
         if (reterr)
             *reterr = of_pattern;
     } else {
-        (void)err_set(reterr, -EINVAL, "matcher: expected %s at byte %zu", wanted, *reterr_at + 1);
+        (void)err_set(reterr, -EINVAL, "matcher: expected %s at byte %zu", wanted,
+                      text.n - rest.n + 1);
         err_hint(reterr, "write name=\"value\", name!=\"value\", name=~\"pattern\" or "
                          "name!~\"pattern\", with commas between them");
     }
@@ -367,8 +366,7 @@ int alert_matcher_parse(struct span text, struct arena *a, struct matcher *ret, 
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct alert_matchers m = {NULL, 0, 0};
-    size_t at = 0;
-    int r = alert_matchers_parse(a, text, &m, &at, reterr);
+    int r = alert_matchers_parse(a, text, &m, reterr);
     if (r < 0)
         return r;
     if (m.n == 1) {

@@ -2,7 +2,7 @@
 /*
  * alert/matchers.h - Alertmanager's text for matchers: severity="P0", team=~"a|b", {a!=b}.
  *
- * Role:      `matchers:` of routes and inhibitions, filter= of the API, `alert silence add`.
+ * Role:      `matchers:` of routes and inhibitions, filter= of the API, `inferometer alert`.
  * Grammar:   of Alertmanager 0.22 on: a classic name, a value with or without quotes, \n \" \\
  *            the only escapes. A text that does not follow it may follow that of 0.27 on: any
  *            name and value, quoted as in Go where they hold a blank or one of {}!=~,\"'`.
@@ -26,7 +26,7 @@ int alert_matcher_parse(struct span text, struct arena *a, struct matcher *ret,
 
 /* Adds those of text, in its order; on failure none. They live in a, and alert_matchers_done. */
 int alert_matchers_parse(struct arena *a, struct span text, struct alert_matchers *to,
-                         size_t *reterr_at, struct err *reterr) WARN_UNUSED;
+                         struct err *reterr) WARN_UNUSED;
 int alert_matchers_add(struct arena *a, struct alert_matchers *to, enum matcher_op op,
                        struct span name, struct span value, struct err *reterr) WARN_UNUSED;
 void alert_matchers_done(struct alert_matchers *m);
