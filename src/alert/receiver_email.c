@@ -61,6 +61,7 @@ static const struct option global_keys[] = {
     {.key = "smtp_auth_password", .type = OPTION_SECRET, .offset = IN(password)},
     {.key = "smtp_auth_password_file", .type = OPTION_SECRET_FILE, .offset = IN(password)},
     {.key = "smtp_require_tls", .type = OPTION_BOOL, .offset = IN(needs_tls)},
+    {.key = "smtp_force_implicit_tls", .type = OPTION_BOOL, .offset = IN(is_tls_from_start)},
     {.key = "smtp_tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(tls)},
 };
 #undef IN

@@ -160,6 +160,8 @@ static const struct {
      "annotations"},
     {"route: {receiver: a}\ntracing: {x: y}\n" END, 2, 1, "not supported", NULL},
     {"route: {receiver: a}\nglobal: {opsgenie_api_key: x}\n" END, 2, 10, "not supported", NULL},
+    {"route: {receiver: a}\nglobal: {smtp_auth_identity: x}\n" END, 2, 10, "not supported",
+     "smtp_auth_username"},
     {"route: {receiver: a}\nglobal: {smtp_form: x}\n" END, 2, 10, "unknown key", "smtp_from"},
     {"route: {receiver: a}\nglobal: {resolve_timeout: 0s}\n" END, 2, 27, "cannot be zero", NULL},
     {"route: {receiver: a}\ninhibit_rules: [{source_matcher: []}]\n" END, 2, 18, "unknown key",

@@ -159,6 +159,20 @@ static void a_mail_for_the_receiver(void **state)
     sample_teardown(&s);
 }
 
+static void tls_from_the_start_may_be_said_for_all(void **state)
+{
+    (void)state;
+    struct sample s;
+    sample_setup(&s);
+    struct alert_message m = sample_evil(&s.arena);
+    sample_render(&s, &receiver_email,
+                  "{receiver: {to: a@b}, global: {smtp_from: g@b, smtp_smarthost: 'x:2465', "
+                  "smtp_force_implicit_tls: true}}",
+                  &m);
+    assert_span_equal("url", s.request.url, SPAN("smtps://x:2465"));
+    sample_teardown(&s);
+}
+
 static int write_one(void *ctx)
 {
     struct buf out;
@@ -183,6 +197,7 @@ int main(void)
         cmocka_unit_test(nothing_breaks_out_of_a_header),
         cmocka_unit_test(addresses_are_checked),
         cmocka_unit_test(a_mail_for_the_receiver),
+        cmocka_unit_test(tls_from_the_start_may_be_said_for_all),
         cmocka_unit_test(without_memory_no_mail_is_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
