@@ -93,7 +93,7 @@ static int put_alert(struct buf *out, const json_t *a, int64_t now_ms)
     return r < 0 ? r : put_annotations(out, json_object_get(a, "annotations"));
 }
 
-/* Each element of the list that json is; nothing: what none is called. */
+/* Each element of the list that json is; nothing: what is said where none was shown. */
 static int show_each(struct span json, int64_t now_ms, struct buf *out,
                      int (*show)(struct buf *out, const json_t *one, int64_t now_ms),
                      const char *nothing)
@@ -101,14 +101,14 @@ static int show_each(struct span json, int64_t now_ms, struct buf *out,
     json_t *all = dialog_load(json);
     json_t *list = json_is_object(all) ? json_object_get(all, "data") : all;
     int r = json_is_array(list) ? 0 : -EPROTO;
-    size_t i;
+    size_t i, n_before = buf_len(out);
     json_t *one;
     json_array_foreach(list, i, one)
     {
         if (r == 0)
             r = show(out, one, now_ms);
     }
-    if (r == 0 && json_array_size(list) == 0)
+    if (r == 0 && buf_len(out) == n_before)
         r = buf_printf(out, "%s\n", nothing);
     json_decref(all);
     return r;
@@ -163,13 +163,7 @@ static int put_silence(struct buf *out, const json_t *s, int64_t now_ms)
 
 int alert_show_silences(struct span json, int64_t now_ms, struct buf *out)
 {
-    size_t n_before = buf_len(out);
-    int r = show_each(json, now_ms, out, put_silence, "");
-    if (r == 0 && buf_len(out) <= n_before + 1) {
-        buf_clear(out);
-        r = buf_append(out, SPAN("no silence is in force\n"));
-    }
-    return r;
+    return show_each(json, now_ms, out, put_silence, "no silence is in force");
 }
 
 int alert_show_silence_id(struct span json, int64_t now_ms, struct buf *out)
