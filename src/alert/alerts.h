@@ -69,7 +69,7 @@ struct alerts_filter {
     const struct matcher *matchers;
     size_t n_matchers;
     bool no_active, no_silenced, no_inhibited;
-    struct span receiver; /* "": any */
+    const struct matcher *receiver; /* of its name; NULL: any */
 };
 void alerts_write(struct alerts *a, const struct alerts_filter *f, struct jsonw *w);
 void alerts_write_groups(struct alerts *a, const struct alerts_filter *f, struct jsonw *w);

@@ -94,10 +94,10 @@ static void write_alert(struct jsonw *w, const struct dispatch_seen *s)
 
 /* --- alerts --- */
 
-static bool has_receiver(const struct dispatch_seen *s, struct span name)
+static bool has_receiver(const struct dispatch_seen *s, const struct matcher *name)
 {
     for (size_t i = 0; i < s->n_receivers; i++)
-        if (span_eq(s->receivers[i], name))
+        if (matcher_matches(name, s->receivers[i]))
             return true;
     return false;
 }
@@ -105,7 +105,7 @@ static bool has_receiver(const struct dispatch_seen *s, struct span name)
 static bool is_wanted(const struct alerts_filter *f, const struct dispatch_seen *s)
 {
     bool is_silenced = s->silenced_by != NULL, is_inhibited = s->n_inhibited_by > 0;
-    if (f->receiver.n > 0 && !has_receiver(s, f->receiver))
+    if (f->receiver && !has_receiver(s, f->receiver))
         return false;
     if ((f->no_silenced && is_silenced) || (f->no_inhibited && is_inhibited) ||
         (f->no_active && !is_silenced && !is_inhibited))
@@ -137,7 +137,7 @@ void alerts_write(struct alerts *a, const struct alerts_filter *f, struct jsonw 
 static int on_group(void *ctx, const struct dispatch_group *g)
 {
     struct writing *x = ctx;
-    bool is_wanted_one = x->f->receiver.n == 0 || span_eq(x->f->receiver, g->receiver);
+    bool is_wanted_one = !x->f->receiver || matcher_matches(x->f->receiver, g->receiver);
     x->group = g;
     x->is_group_open = false;
     return is_wanted_one ? 0 : 1;

@@ -47,18 +47,38 @@ static void use_alerts(struct prom_call *c, void (*use)(void *ctx, struct alerts
 struct question {
     struct prom_call *c;
     struct alerts_filter filter;
-    struct matcher *matchers;
+    struct matcher *matchers, receiver;
 };
 
 static void question_done(struct question *q)
 {
     for (size_t i = 0; i < q->filter.n_matchers; i++)
         matcher_done(&q->matchers[i]);
+    if (q->filter.receiver)
+        matcher_done(&q->receiver);
 }
 
 static bool is_false(const struct prom_call *c, const char *name)
 {
     return span_eq(params_get(&c->params, span_cstr(name)), SPAN("false"));
+}
+
+/* A pattern for its whole name. */
+static bool read_receiver(struct question *q)
+{
+    struct prom_call *c = q->c;
+    struct span pattern = params_get(&c->params, SPAN("receiver"));
+    struct err err = {.text = "out of memory"};
+    if (pattern.n == 0)
+        return true;
+    int r = matcher_init(c->arena, MATCH_RE, SPAN("receiver"), pattern, &q->receiver, &err);
+    if (r < 0) {
+        alerting_refuse(c, r == -EINVAL ? 400 : 500, "failed to parse receiver param: %s",
+                        err.text);
+        return false;
+    }
+    q->filter.receiver = &q->receiver;
+    return true;
 }
 
 static bool question_read(struct question *q)
@@ -78,7 +98,6 @@ static bool question_read(struct question *q)
     q->filter.no_active = is_false(c, "active");
     q->filter.no_silenced = is_false(c, "silenced");
     q->filter.no_inhibited = is_false(c, "inhibited");
-    q->filter.receiver = params_get(&c->params, SPAN("receiver"));
     for (size_t i = 0; i < n; i++) {
         if (alert_matcher_parse(texts[i], c->arena, &q->matchers[i], &err) < 0) {
             alerting_refuse(c, 400, "bad matcher format: %s", err.text);
@@ -86,7 +105,7 @@ static bool question_read(struct question *q)
         }
         q->filter.n_matchers++;
     }
-    return true;
+    return read_receiver(q);
 }
 
 static void ask(struct prom_call *c, void (*use)(void *ctx, struct alerts *a))

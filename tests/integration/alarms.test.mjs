@@ -206,6 +206,11 @@ test('a silence keeps the message back: our command, and amtool', async (t) => {
   const listed = await waitFor('the silenced alert', async () =>
     (await getJson(gateway.adminPort, '/api/v2/alerts'))[0]?.status.silencedBy[0]);
   assert.equal(listed, id);
+  for (const [receiver, n] of [['hook', 1], ['h.*k', 1], ['oo', 0], ['', 1]]) {
+    for (const path of ['alerts', 'alerts/groups'])
+      assert.equal((await getJson(gateway.adminPort, `/api/v2/${path}?receiver=${receiver}`)).length, n, `${path} ${receiver}`);
+  }
+  assert.equal((await request(gateway.adminPort, '/api/v2/alerts?receiver=(')).status, 400);
   assert.equal(sink.messages.length, 0);
   assert.match((await run(['alert', 'list', '--url', url()])).stdout, /no alert is firing/);
   assert.match((await run(['alert', 'list', '--all', '--url', url()])).stdout, /P1 {2}TTFTHigh {2}suppressed/);
