@@ -49,7 +49,7 @@ static int visit_item(const struct listing *l, struct dispatch_item *item,
     struct dispatch_seen seen = {
         .alert = &view,
         .updated_ms = item->updated_ms,
-        .silenced_by = l->s ? silences_match(l->s, &item->silences, item->labels, l->now_ms) : NULL,
+        .silenced_by = l->s ? silence_match(l->s, &item->silences, item->labels, l->now_ms) : NULL,
         .inhibited_by = by ? &by->fingerprint : NULL,
         .n_inhibited_by = by ? 1 : 0,
         .receivers = receivers,

@@ -47,7 +47,7 @@ static int listen(const struct dispatch *d, const struct dispatch_set *set,
     for (size_t i = 0; i < set->n_members; i++) {
         struct dispatch_item *item = set->members[i]->item;
         if (is_quiet || inhibit_find(d->board->inhibit, item->labels, now_ms) ||
-            (s && silences_match(s, &item->silences, item->labels, now_ms))) {
+            (s && silence_match(s, &item->silences, item->labels, now_ms))) {
             if (item->is_resolved)
                 v.quiet_ends[v.n_quiet_ends++] = item->fingerprint;
             continue;

@@ -1,45 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alert/silence.c - silences, found by one value that they ask for: of the matchers that are plain
- * equations the one with the longest value names the place in the index. Those that have none are
- * looked at one by one. What that found is remembered with the labels, so that a look at all alerts
- * does not cost silences times alerts.
+ * alert/silence.c - silences come, change, end and go. Each is in an index by one value that it
+ * asks for: of the matchers that are plain equations the one with the longest value names its
+ * place.
  */
 #include "alert/silence.h"
 
 #include <errno.h>
 
-#include "alert/fingerprint.h"
-#include "alert/map.h"
 #include "alert/silence_impl.h"
-#include "base/list.h"
 #include "base/mem.h"
-#include "base/rng.h"
 
 enum { ID_BYTES = 36 };
 
 static const int64_t keep_ms = INT64_C(5) * 24 * 3600 * 1000;
-
-struct entry {
-    struct silence s;
-    struct arena arena; /* of all that s points to */
-    struct alert_matchers matchers;
-    struct alert_map_node by_id;
-    const struct matcher *asks_for; /* the equation that says most, or NULL */
-    struct alert_map_node by_value; /* where there is one */
-    struct list loose;              /* else */
-    size_t at;                      /* in all */
-    uint64_t number;                /* of when it came or was changed, from 1 */
-};
-
-struct silences {
-    struct entry **all;
-    size_t n, cap;
-    struct alert_map by_id, by_value;
-    struct list loose; /* by number */
-    uint64_t number;   /* of the last one */
-    struct rng rng;
-};
 
 int silences_new(struct silences **ret)
 {
@@ -54,7 +28,7 @@ int silences_new(struct silences **ret)
     return 0;
 }
 
-static void entry_free(struct entry *e)
+static void entry_free(struct silence_entry *e)
 {
     alert_matchers_done(&e->matchers);
     arena_done(&e->arena);
@@ -74,16 +48,11 @@ struct silences *silences_free(struct silences *s)
     return NULL;
 }
 
-static uint64_t hash_of(struct span a, struct span b)
+static struct silence_entry *find(const struct silences *s, struct span id)
 {
-    return alert_fingerprint_add(alert_fingerprint_add(ALERT_FINGERPRINT_NONE, a), b);
-}
-
-static struct entry *find(const struct silences *s, struct span id)
-{
-    struct alert_map_node *node = alert_map_first(&s->by_id, hash_of(id, SPAN("")));
+    struct alert_map_node *node = alert_map_first(&s->by_id, silence_hash(id, SPAN("")));
     for (; node; node = alert_map_next(node)) {
-        struct entry *e = ALERT_MAP_ENTRY(node, struct entry, by_id);
+        struct silence_entry *e = ALERT_MAP_ENTRY(node, struct silence_entry, by_id);
         if (span_eq(span_cstr(e->s.id), id))
             return e;
     }
@@ -102,20 +71,20 @@ static const struct matcher *telling(const struct silence *s)
     return best;
 }
 
-static void link_entry(struct silences *s, struct entry *e)
+static void link_entry(struct silences *s, struct silence_entry *e)
 {
     const struct matcher *m = telling(&e->s);
-    alert_map_add(&s->by_id, &e->by_id, hash_of(span_cstr(e->s.id), SPAN("")));
+    alert_map_add(&s->by_id, &e->by_id, silence_hash(span_cstr(e->s.id), SPAN("")));
     list_init(&e->loose);
     e->number = ++s->number;
     e->asks_for = m;
     if (m)
-        alert_map_add(&s->by_value, &e->by_value, hash_of(m->name, m->value));
+        alert_map_add(&s->by_value, &e->by_value, silence_hash(m->name, m->value));
     else
         list_push_back(&s->loose, &e->loose);
 }
 
-static void unlink_entry(struct silences *s, struct entry *e)
+static void unlink_entry(struct silences *s, struct silence_entry *e)
 {
     alert_map_remove(&s->by_id, &e->by_id);
     if (e->asks_for)
@@ -128,7 +97,7 @@ static int reserve(struct silences *s)
     if (s->n < s->cap)
         return 0;
     size_t cap = s->cap ? 2 * s->cap : 16;
-    struct entry **all = mem_realloc(s->all, cap * sizeof(struct entry *));
+    struct silence_entry **all = mem_realloc(s->all, cap * sizeof(struct silence_entry *));
     if (!all)
         return -ENOMEM;
     s->all = all;
@@ -136,14 +105,14 @@ static int reserve(struct silences *s)
     return 0;
 }
 
-static void add(struct silences *s, struct entry *e)
+static void add(struct silences *s, struct silence_entry *e)
 {
     e->at = s->n;
     s->all[s->n++] = e;
     link_entry(s, e);
 }
 
-static void drop(struct silences *s, struct entry *e)
+static void drop(struct silences *s, struct silence_entry *e)
 {
     unlink_entry(s, e);
     s->all[e->at] = s->all[--s->n];
@@ -216,7 +185,7 @@ static void make_id(struct rng *rng, char id[ID_BYTES + 1])
 
 /* --- changes --- */
 
-static void replace(struct silences *s, struct entry *old, struct entry *e)
+static void replace(struct silences *s, struct silence_entry *old, struct silence_entry *e)
 {
     unlink_entry(s, old);
     e->at = old->at;
@@ -225,9 +194,9 @@ static void replace(struct silences *s, struct entry *old, struct entry *e)
     entry_free(old);
 }
 
-static int set(struct silences *s, struct entry *e, int64_t now_ms, struct err *reterr)
+static int set(struct silences *s, struct silence_entry *e, int64_t now_ms, struct err *reterr)
 {
-    struct entry *old = e->s.id[0] ? find(s, span_cstr(e->s.id)) : NULL;
+    struct silence_entry *old = e->s.id[0] ? find(s, span_cstr(e->s.id)) : NULL;
     if (e->s.id[0] && !old) {
         (void)err_set(reterr, -ENOENT, "there is no silence %s", e->s.id);
         err_hint(reterr, "leave \"id\" out to make a new one");
@@ -255,9 +224,9 @@ static int set(struct silences *s, struct entry *e, int64_t now_ms, struct err *
     return 0;
 }
 
-static struct entry *entry_new(void)
+static struct silence_entry *entry_new(void)
 {
-    struct entry *e = mem_zalloc(1, sizeof(*e));
+    struct silence_entry *e = mem_zalloc(1, sizeof(*e));
     if (e) {
         arena_init(&e->arena, NULL);
         list_init(&e->loose);
@@ -268,7 +237,7 @@ static struct entry *entry_new(void)
 int silences_set(struct silences *s, struct span json, int64_t now_ms, const struct silence **ret,
                  struct err *reterr)
 {
-    struct entry *e = entry_new();
+    struct silence_entry *e = entry_new();
     if (!e)
         return -ENOMEM;
     int r = silence_read(json, now_ms, &e->arena, &e->matchers, &e->s, reterr);
@@ -284,7 +253,7 @@ int silences_set(struct silences *s, struct span json, int64_t now_ms, const str
 
 int silences_expire(struct silences *s, struct span id, int64_t now_ms)
 {
-    struct entry *e = find(s, id);
+    struct silence_entry *e = find(s, id);
     if (!e)
         return -ENOENT;
     expire(&e->s, now_ms);
@@ -297,7 +266,7 @@ int silences_restore(struct silences *s, const struct silence *one)
         return 0;
     if (s->n >= SILENCES_MAX)
         return -ENOSPC;
-    struct entry *e = entry_new();
+    struct silence_entry *e = entry_new();
     if (!e)
         return -ENOMEM;
     int r = silence_copy(one, &e->arena, &e->matchers, &e->s);
@@ -314,7 +283,7 @@ void silences_clean(struct silences *s, int64_t now_ms, void (*gone)(void *ctx, 
                     void *ctx)
 {
     for (size_t i = s->n; i-- > 0;) {
-        struct entry *e = s->all[i];
+        struct silence_entry *e = s->all[i];
         if (e->s.ends_ms > now_ms - keep_ms)
             continue;
         if (gone)
@@ -325,112 +294,9 @@ void silences_clean(struct silences *s, int64_t now_ms, void (*gone)(void *ctx, 
 
 /* --- look up --- */
 
-void silence_memo_done(struct silence_memo *memo)
-{
-    mem_free(memo->matching);
-    *memo = (struct silence_memo){.n = 0};
-}
-
-static bool remember(struct silence_memo *memo, const struct entry *e)
-{
-    for (size_t i = 0; i < memo->n; i++) {
-        if (memo->matching[i] == e->by_id.hash)
-            return true; /* it was changed */
-    }
-    if (memo->n == memo->cap) {
-        size_t cap = memo->cap ? 2 * memo->cap : 4;
-        uint64_t *matching = mem_realloc(memo->matching, cap * sizeof(*matching));
-        if (!matching)
-            return false;
-        memo->matching = matching;
-        memo->cap = cap;
-    }
-    memo->matching[memo->n++] = e->by_id.hash;
-    return true;
-}
-
-static bool is_match(const struct entry *e, struct labels l)
-{
-    return matcher_matches_all(e->s.matchers, e->s.n_matchers, l);
-}
-
-/* An active one of those that are remembered. */
-static const char *match_known(const struct silences *s, struct silence_memo *memo, struct labels l,
-                               int64_t now_ms)
-{
-    for (size_t i = memo->n; i-- > 0;) {
-        struct alert_map_node *node = alert_map_first(&s->by_id, memo->matching[i]);
-        const struct entry *e = node ? ALERT_MAP_ENTRY(node, struct entry, by_id) : NULL;
-        enum silence_state state = e ? silence_state(&e->s, now_ms) : SILENCE_EXPIRED;
-        if (state == SILENCE_EXPIRED)
-            memo->matching[i] = memo->matching[--memo->n];
-        else if (state == SILENCE_ACTIVE && is_match(e, l)) /* another id may have that hash */
-            return e->s.id;
-    }
-    return NULL;
-}
-
-struct look {
-    struct silence_memo *memo;
-    struct labels l;
-    int64_t now_ms;
-    const char *id;
-    bool is_forgotten; /* there was no memory for one */
-};
-
-static void look_at(struct look *k, const struct entry *e)
-{
-    enum silence_state state = silence_state(&e->s, k->now_ms);
-    if (e->number <= k->memo->seen || state == SILENCE_EXPIRED || !is_match(e, k->l))
-        return;
-    if (state == SILENCE_ACTIVE)
-        k->id = e->s.id;
-    if (!remember(k->memo, e))
-        k->is_forgotten = true;
-}
-
-/* Those that ask for this value; hashes of others may be the same. */
-static void look_at_value(struct look *k, const struct silences *s, const struct label *pair)
-{
-    struct alert_map_node *node = alert_map_first(&s->by_value, hash_of(pair->name, pair->value));
-    for (; node; node = alert_map_next(node)) {
-        const struct entry *e = ALERT_MAP_ENTRY(node, struct entry, by_value);
-        if (span_eq(e->asks_for->name, pair->name))
-            look_at(k, e);
-    }
-}
-
-/* An active one of those that came or were changed since the last look. */
-static const char *match_new(const struct silences *s, struct silence_memo *memo, struct labels l,
-                             int64_t now_ms)
-{
-    struct look k = {.memo = memo, .l = l, .now_ms = now_ms};
-    size_t n_known = memo->n;
-    for (size_t i = 0; i < l.n && s->by_value.n > 0; i++)
-        look_at_value(&k, s, &l.at[i]);
-    for (struct list *at = s->loose.prev; at != &s->loose; at = at->prev) {
-        const struct entry *e = CONTAINER_OF(at, struct entry, loose);
-        if (e->number <= memo->seen)
-            break;
-        look_at(&k, e);
-    }
-    if (k.is_forgotten)
-        memo->n = n_known; /* the next look begins where this one did */
-    else
-        memo->seen = s->number;
-    return k.id;
-}
-
-const char *silences_match(const struct silences *s, struct silence_memo *memo, struct labels l,
-                           int64_t now_ms)
-{
-    const char *id = match_known(s, memo, l, now_ms);
-    return id || memo->seen == s->number ? id : match_new(s, memo, l, now_ms);
-}
-
 const struct silence *silences_get(const struct silences *s, struct span id)
 {
-    const struct entry *e = find(s, id);
+    const struct silence_entry *e = find(s, id);
     return e ? &e->s : NULL;
 }
 

@@ -56,8 +56,8 @@ void silence_memo_done(struct silence_memo *memo); /* as zeroed */
 
 /* The id of an active one that these labels match, or NULL. Cheap with many silences: at first they
  * are found by a value that they ask for; later only those are looked at that are new. */
-const char *silences_match(const struct silences *s, struct silence_memo *memo, struct labels l,
-                           int64_t now_ms);
+const char *silence_match(const struct silences *s, struct silence_memo *memo, struct labels l,
+                          int64_t now_ms);
 /* NULL: none with that id. */
 const struct silence *silences_get(const struct silences *s, struct span id);
 size_t silences_n(const struct silences *s);

@@ -32,7 +32,7 @@ static void check_found(const struct silences *s, const struct silence *one)
                   matcher_matches_all(one->matchers, one->n_matchers, l);
     struct silence_memo memo = {.n = 0};
     for (int i = 0; i < 2; i++) /* found, and remembered */
-        FUZZ_CHECK((silences_match(s, &memo, l, NOW_MS) != NULL) == wanted);
+        FUZZ_CHECK((silence_match(s, &memo, l, NOW_MS) != NULL) == wanted);
     silence_memo_done(&memo);
 }
 

@@ -35,7 +35,7 @@ static const char *match(const struct silences *s, const char *labels, int64_t n
     struct silence_memo memo = {.n = 0};
     struct arena a;
     arena_init(&a, NULL);
-    const char *id = silences_match(s, &memo, kind_labels(&a, labels), now_ms);
+    const char *id = silence_match(s, &memo, kind_labels(&a, labels), now_ms);
     silence_memo_done(&memo);
     arena_done(&a);
     return id;
@@ -316,7 +316,7 @@ static void test_memo(void **state)
         int k = (int)rng_below(&rng, MEMO_LABELS);
         bool wanted = is_silenced(s, labels[k], now_ms);
         n_silenced += wanted;
-        assert_true((silences_match(s, &memos[k], labels[k], now_ms) != NULL) == wanted);
+        assert_true((silence_match(s, &memos[k], labels[k], now_ms) != NULL) == wanted);
     }
     assert_true(n_silenced > MEMO_STEPS / 10 && n_silenced < MEMO_STEPS * 9 / 10);
     for (int i = 0; i < MEMO_LABELS; i++)
@@ -337,7 +337,7 @@ static void test_memo_of_a_changed_one(void **state)
     const struct silence *one =
         set(s, "{" A "\"startsAt\": \"1970-01-12T14:00:00Z\", " LATER "}", NOW_MS);
     for (int i = 0; i < 3; i++) {
-        assert_null(silences_match(s, &memo, l, NOW_MS));
+        assert_null(silence_match(s, &memo, l, NOW_MS));
         (void)snprintf(text, sizeof(text),
                        "{\"id\": \"%s\", " A "\"startsAt\": \"1970-01-12T14:0%d:00Z\", " LATER "}",
                        one->id, i);
@@ -345,8 +345,8 @@ static void test_memo_of_a_changed_one(void **state)
     }
     assert_int_equal(silences_n(s), 1);
     assert_int_equal(memo.n, 1);
-    assert_string_equal(silences_match(s, &memo, l, one->starts_ms), one->id);
-    assert_null(silences_match(s, &memo, l, one->ends_ms));
+    assert_string_equal(silence_match(s, &memo, l, one->starts_ms), one->id);
+    assert_null(silence_match(s, &memo, l, one->ends_ms));
     assert_int_equal(memo.n, 0);
     silence_memo_done(&memo);
     silences_free(s);
@@ -368,7 +368,7 @@ static int attempt(void *ctx)
     assert_true((one != NULL) == (r == 0));
     if (r == 0) {                     /* so that nothing is left */
         for (int i = 0; i < 2; i++) { /* also where it cannot be remembered */
-            assert_non_null(silences_match(s, &memo, (struct labels){pairs, 2}, NOW_MS));
+            assert_non_null(silence_match(s, &memo, (struct labels){pairs, 2}, NOW_MS));
             r = memo.n == 0 ? -ENOMEM : r;
         }
         silence_memo_done(&memo);
