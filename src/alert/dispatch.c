@@ -314,6 +314,7 @@ int dispatch_new(struct alert_file *file, struct span external_url, struct dispa
     if (!d)
         return -ENOMEM;
     list_init(&d->quiet);
+    list_init(&d->changed);
     alert_map_init(&d->items);
     alert_map_init(&d->entries);
     alert_map_init(&d->outs);

@@ -24,12 +24,18 @@ static int shift_item(void *ctx, struct alert_map_node *node)
     return 0;
 }
 
+struct shift {
+    struct dispatch *d;
+    int64_t by_ms;
+};
+
 static int shift_entry(void *ctx, struct alert_map_node *node)
 {
+    const struct shift *s = ctx;
     struct dispatch_entry *e = ALERT_MAP_ENTRY(node, struct dispatch_entry, node);
     if (!e->is_gone) {
-        e->log.told_ms += *(const int64_t *)ctx;
-        e->is_changed = true;
+        e->log.told_ms += s->by_ms;
+        dispatch_entry_mark(s->d, e);
     }
     return 0;
 }
@@ -45,7 +51,7 @@ static void step_back(struct dispatch *d, int64_t by_ms)
             set->channels[k].due_ms += by_ms;
     }
     (void)alert_map_each(&d->items, shift_item, &by_ms); /* never ends early */
-    (void)alert_map_each(&d->entries, shift_entry, &by_ms);
+    (void)alert_map_each(&d->entries, shift_entry, &(struct shift){d, by_ms});
 }
 
 void dispatch_clock(struct dispatch *d, int64_t now_ms)

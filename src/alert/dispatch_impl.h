@@ -93,8 +93,9 @@ struct dispatch_board {
 struct dispatch_entry {
     struct alert_map_node node; /* by group key, receiver, integration */
     struct dispatch_log log;
-    uint64_t *firing; /* the same as log.firing */
-    bool is_changed, is_gone;
+    struct list changed; /* in dispatch.changed, or by itself */
+    uint64_t *firing;    /* the same as log.firing */
+    bool is_gone;
 };
 
 /* A message that is on its way. */
@@ -113,6 +114,7 @@ struct dispatch {
     struct span external_url; /* the same */
     struct alert_map items, entries, outs;
     struct list quiet;
+    struct list changed; /* entries that were not visited since */
     size_t n_placed;
     uint64_t version, token, order;
     int64_t seen_ms;  /* the latest time that was told us; 0: none yet */
@@ -158,7 +160,9 @@ struct dispatch_entry *dispatch_entry_find(const struct dispatch *d, struct span
 int dispatch_entry_new(const struct dispatch_log *l, struct dispatch_entry **ret) WARN_UNUSED;
 void dispatch_entry_put(struct dispatch *d, struct dispatch_entry *e);
 /* It ended and nobody was told, on purpose: when it fires again, that is new. */
-void dispatch_entry_forget(struct dispatch_entry *e, uint64_t fingerprint);
+void dispatch_entry_forget(struct dispatch *d, struct dispatch_entry *e, uint64_t fingerprint);
+/* It is not as it was visited last. */
+void dispatch_entry_mark(struct dispatch *d, struct dispatch_entry *e);
 void dispatch_entry_sweep(struct dispatch *d, int64_t now_ms);
 void dispatch_entry_free_all(struct dispatch *d);
 

@@ -48,6 +48,7 @@ int dispatch_entry_new(const struct dispatch_log *l, struct dispatch_entry **ret
     if (!e)
         return -ENOMEM;
     *e = (struct dispatch_entry){.log = *l, .firing = (void *)(e + 1)};
+    list_init(&e->changed);
     e->log.firing = e->firing;
     e->log.resolved = put_numbers(e->firing, l->firing, l->n_firing);
     char *at = (void *)put_numbers(e->firing + l->n_firing, l->resolved, l->n_resolved);
@@ -60,8 +61,15 @@ int dispatch_entry_new(const struct dispatch_log *l, struct dispatch_entry **ret
 
 static void entry_drop(struct dispatch *d, struct dispatch_entry *e)
 {
+    list_remove(&e->changed);
     alert_map_remove(&d->entries, &e->node);
     mem_free(e);
+}
+
+void dispatch_entry_mark(struct dispatch *d, struct dispatch_entry *e)
+{
+    list_remove(&e->changed);
+    list_push_back(&d->changed, &e->changed);
 }
 
 void dispatch_entry_put(struct dispatch *d, struct dispatch_entry *e)
@@ -72,17 +80,17 @@ void dispatch_entry_put(struct dispatch *d, struct dispatch_entry *e)
         entry_drop(d, old);
     alert_map_add(&d->entries, &e->node,
                   hash_of(e->log.group_key, e->log.receiver, e->log.integration));
-    e->is_changed = true;
+    dispatch_entry_mark(d, e);
 }
 
-void dispatch_entry_forget(struct dispatch_entry *e, uint64_t fingerprint)
+void dispatch_entry_forget(struct dispatch *d, struct dispatch_entry *e, uint64_t fingerprint)
 {
     for (size_t i = 0; i < e->log.n_firing; i++) {
         if (e->firing[i] != fingerprint)
             continue;
         memmove(e->firing + i, e->firing + i + 1, (e->log.n_firing - i - 1) * sizeof(uint64_t));
         e->log.n_firing--;
-        e->is_changed = true;
+        dispatch_entry_mark(d, e);
         return;
     }
 }
@@ -102,8 +110,9 @@ static int sweep_one(void *ctx, struct alert_map_node *node)
     if (e->is_gone) {
         entry_drop(s->d, e);
     } else if (e->log.told_ms < s->before_ms) {
-        e->is_gone = e->is_changed = true;
+        e->is_gone = true;
         e->log.told_ms = -1;
+        dispatch_entry_mark(s->d, e);
     }
     return 0;
 }
@@ -144,39 +153,37 @@ void dispatch_entry_free_all(struct dispatch *d)
 /* --- for the next start --- */
 
 struct visitor {
-    struct dispatch *d; /* NULL: all of them, and nothing changes */
     int (*visit)(void *ctx, const struct dispatch_log *l);
     void *ctx;
 };
 
 static int visit_one(void *ctx, struct alert_map_node *node)
 {
-    struct visitor *v = ctx;
-    struct dispatch_entry *e = ALERT_MAP_ENTRY(node, struct dispatch_entry, node);
-    if (!v->d)
-        return e->is_gone ? 0 : v->visit(v->ctx, &e->log);
-    if (!e->is_changed)
-        return 0;
-    int r = v->visit(v->ctx, &e->log);
-    if (r == 0 && e->is_gone)
-        entry_drop(v->d, e);
-    else if (r == 0)
-        e->is_changed = false;
-    return r;
+    const struct visitor *v = ctx;
+    const struct dispatch_entry *e = ALERT_MAP_ENTRY(node, struct dispatch_entry, node);
+    return e->is_gone ? 0 : v->visit(v->ctx, &e->log);
 }
 
 int dispatch_each_log(const struct dispatch *d,
                       int (*visit)(void *ctx, const struct dispatch_log *l), void *ctx)
 {
-    struct visitor v = {NULL, visit, ctx};
+    struct visitor v = {visit, ctx};
     return alert_map_each(&d->entries, visit_one, &v);
 }
 
 int dispatch_each_changed_log(struct dispatch *d,
                               int (*visit)(void *ctx, const struct dispatch_log *l), void *ctx)
 {
-    struct visitor v = {d, visit, ctx};
-    return alert_map_each(&d->entries, visit_one, &v);
+    int r = 0;
+    while (!list_is_empty(&d->changed) && r == 0) {
+        struct dispatch_entry *e = CONTAINER_OF(d->changed.next, struct dispatch_entry, changed);
+        r = visit(ctx, &e->log);
+        if (r == 0 && e->is_gone)
+            entry_drop(d, e);
+        else if (r == 0)
+            list_remove(&e->changed);
+    }
+    return r;
 }
 
 int dispatch_restore(struct dispatch *d, const struct dispatch_log *l)
@@ -188,6 +195,6 @@ int dispatch_restore(struct dispatch *d, const struct dispatch_log *l)
     if (r < 0)
         return r;
     dispatch_entry_put(d, e);
-    e->is_changed = false;
+    list_remove(&e->changed);
     return 0;
 }

@@ -277,7 +277,7 @@ static int tell_nothing(struct dispatch *d, struct dispatch_channel *c, struct d
                         const struct audible *v)
 {
     for (size_t i = 0; e && i < v->n_quiet_ends; i++)
-        dispatch_entry_forget(e, v->quiet_ends[i]);
+        dispatch_entry_forget(d, e, v->quiet_ends[i]);
     settle(d, c);
     return 0;
 }
