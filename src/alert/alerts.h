@@ -64,11 +64,12 @@ int alerts_test(struct alerts *a, struct span receiver, const struct alerts_pati
                 struct buf *text, struct err *reterr) WARN_UNUSED;
 
 /* Alertmanager's API v2 shapes: GET alerts (filter=, active=, silenced=, inhibited=, receiver=),
- * alerts/groups, silences, silence/ID. */
+ * alerts/groups (muted= besides), silences, silence/ID. */
 struct alerts_filter {
     const struct matcher *matchers;
     size_t n_matchers;
     bool no_active, no_silenced, no_inhibited;
+    bool no_muted;                  /* groups that their times keep quiet */
     const struct matcher *receiver; /* of its name; NULL: any */
 };
 void alerts_write(struct alerts *a, const struct alerts_filter *f, struct jsonw *w);

@@ -50,9 +50,10 @@ static void write_receiver(struct jsonw *w, struct span name)
     jsonw_end_object(w);
 }
 
-static void write_status(struct jsonw *w, const struct dispatch_seen *s)
+/* muted_by: times that keep its group quiet, or "". */
+static void write_status(struct jsonw *w, const struct dispatch_seen *s, struct span muted_by)
 {
-    bool is_suppressed = s->silenced_by || s->n_inhibited_by > 0;
+    bool is_suppressed = s->silenced_by || s->n_inhibited_by > 0 || muted_by.n > 0;
     jsonw_key(w, "status");
     jsonw_begin_object(w);
     write_text(w, "state", is_suppressed ? SPAN("suppressed") : SPAN("active"));
@@ -68,11 +69,13 @@ static void write_status(struct jsonw *w, const struct dispatch_seen *s)
     jsonw_end_array(w);
     jsonw_key(w, "mutedBy");
     jsonw_begin_array(w);
+    if (muted_by.n > 0)
+        jsonw_str(w, muted_by);
     jsonw_end_array(w);
     jsonw_end_object(w);
 }
 
-static void write_alert(struct jsonw *w, const struct dispatch_seen *s)
+static void write_alert(struct jsonw *w, const struct dispatch_seen *s, struct span muted_by)
 {
     jsonw_begin_object(w);
     labels_write(s->alert->annotations, "annotations", w);
@@ -85,7 +88,7 @@ static void write_alert(struct jsonw *w, const struct dispatch_seen *s)
         write_receiver(w, s->receivers[i]);
     jsonw_end_array(w);
     write_time(w, "startsAt", s->alert->starts_ms);
-    write_status(w, s);
+    write_status(w, s, muted_by);
     write_time(w, "updatedAt", s->updated_ms);
     write_text(w, "generatorURL", s->alert->generator_url);
     labels_write(s->alert->labels, "labels", w);
@@ -117,7 +120,7 @@ static int on_alert(void *ctx, const struct dispatch_seen *s)
 {
     const struct writing *x = ctx;
     if (is_wanted(x->f, s))
-        write_alert(x->w, s);
+        write_alert(x->w, s, SPAN(""));
     return jsonw_error(x->w);
 }
 
@@ -137,7 +140,8 @@ void alerts_write(struct alerts *a, const struct alerts_filter *f, struct jsonw 
 static int on_group(void *ctx, const struct dispatch_group *g)
 {
     struct writing *x = ctx;
-    bool is_wanted_one = !x->f->receiver || matcher_matches(x->f->receiver, g->receiver);
+    bool is_wanted_one = !(x->f->no_muted && g->muted_by.n > 0) &&
+                         (!x->f->receiver || matcher_matches(x->f->receiver, g->receiver));
     x->group = g;
     x->is_group_open = false;
     return is_wanted_one ? 0 : 1;
@@ -158,7 +162,7 @@ static int on_group_alert(void *ctx, const struct dispatch_seen *s)
         jsonw_begin_array(x->w);
         x->is_group_open = true;
     }
-    write_alert(x->w, s);
+    write_alert(x->w, s, x->group->muted_by);
     return jsonw_error(x->w);
 }
 

@@ -100,10 +100,9 @@ int dispatch_each_alert(const struct dispatch *d, const struct silences *s, int6
                         void *ctx) WARN_UNUSED;
 
 struct dispatch_group {
-    struct span key, receiver;
+    struct span receiver;
     struct labels labels;
     struct span muted_by; /* times that keep its route quiet now, or "" */
-    int64_t next_ms;      /* when it is looked at again */
 };
 /*
  * Groups by labels, then by receiver: group (1: passes its alerts over), then alert for each that

@@ -149,11 +149,9 @@ static int visit_group(const struct listing *l, const struct dispatch_set *set, 
         return 0;
     qsort(items, n, sizeof(struct dispatch_item *), label_order);
     struct dispatch_group g = {
-        .key = set->key,
         .receiver = set->route->receiver,
         .labels = set->labels,
         .muted_by = alert_route_muted_by(l->d->board->file, set->route, l->now_ms),
-        .next_ms = set->due_ms,
     };
     int r = v->group(v->ctx, &g);
     if (r != 0)

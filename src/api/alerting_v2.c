@@ -98,6 +98,7 @@ static bool question_read(struct question *q)
     q->filter.no_active = is_false(c, "active");
     q->filter.no_silenced = is_false(c, "silenced");
     q->filter.no_inhibited = is_false(c, "inhibited");
+    q->filter.no_muted = is_false(c, "muted");
     for (size_t i = 0; i < n; i++) {
         if (alert_matcher_parse(texts[i], c->arena, &q->matchers[i], &err) < 0) {
             alerting_refuse(c, 400, "bad matcher format: %s", err.text);

@@ -138,6 +138,51 @@ static void looking_into_thousands_delays_nobody(void **state)
     assert_in_range(n_looks, LEAST, N / 2);
 }
 
+/* --- times that keep a route quiet --- */
+
+static void write_groups(struct alerts *a, bool no_muted, struct buf *out)
+{
+    const struct alerts_filter f = {.no_muted = no_muted};
+    struct jsonw w;
+    buf_clear(out);
+    jsonw_init(&w, out);
+    alerts_write_groups(a, &f, &w);
+    assert_int_equal(jsonw_error(&w), 0);
+}
+
+static void a_group_tells_what_keeps_it_quiet(void **state)
+{
+    (void)state;
+    static struct err_list errs;
+    static const char text[] =
+        "route: {receiver: r, routes: [{mute_time_intervals: [ever]}]}\n"
+        "receivers: [{name: r}]\n"
+        "time_intervals: [{name: ever, time_intervals: [{years: ['1970:9999']}]}]\n";
+    struct alert_file *file = NULL;
+    struct alerts_stats stats = {0};
+    struct alerts *a;
+    struct buf out;
+    err_list_init(&errs);
+    buf_init(&out, 1 << 20);
+    assert_int_equal(alert_file_read(span_cstr(text), "f", &file, &errs), 0);
+    assert_int_equal(alerts_new(&(struct alerts_config){.file = file}, &a, NULL), 0);
+    assert_int_equal(put_one(a, 0, 0, false), 0);
+    mono_t start = clock_mono();
+    while (stats.n_active < 1) {
+        assert_true(mono_diff(clock_mono(), start) < WAIT_S * NS_PER_S);
+        alerts_stats(a, &stats);
+        usleep(1000);
+    }
+    write_groups(a, false, &out);
+    assert_true(span_find(buf_span(&out), SPAN("\"state\":\"suppressed\"")) < buf_len(&out));
+    assert_true(span_find(buf_span(&out), SPAN("\"mutedBy\":[\"ever\"]")) < buf_len(&out));
+    write_groups(a, true, &out);
+    assert_span_equal("not muted", buf_span(&out), SPAN("[]"));
+    alerts_free(a);
+    alert_file_unref(file);
+    buf_done(&out);
+}
+
 /* --- alerts.db is gone --- */
 
 static void a_file_that_was_removed_is_made_again(void **state)
@@ -382,6 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_from_several_threads),
         cmocka_unit_test(looking_into_thousands_delays_nobody),
+        cmocka_unit_test(a_group_tells_what_keeps_it_quiet),
         cmocka_unit_test(a_file_that_was_removed_is_made_again),
         cmocka_unit_test(an_alert_that_fits_nowhere_holds_up_no_other),
         cmocka_unit_test(what_fired_holds_until_its_rule_can_tell),
