@@ -327,8 +327,11 @@ struct delivery *delivery_free(struct delivery *y)
 static bool is_in(const struct alert_file *file, const struct integration *to)
 {
     const struct alert_receiver *r = alert_file_receiver(file, to->receiver);
-    return r && (size_t)to->index < r->n &&
-           strcmp(r->integrations[to->index].kind->name, to->kind) == 0;
+    for (size_t i = 0; r && i < r->n; i++)
+        if (r->integrations[i].index == to->index &&
+            strcmp(r->integrations[i].kind->name, to->kind) == 0)
+            return true;
+    return false;
 }
 
 void delivery_configure(struct delivery *y, const struct alert_file *file)

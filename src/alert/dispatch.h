@@ -65,7 +65,7 @@ void dispatch_failed(struct dispatch *d, uint64_t token, int64_t retry_ms);
 /* What was told to whom, for the next start: one row per group and integration. */
 struct dispatch_log {
     struct span group_key, receiver;
-    int integration;
+    int integration;                   /* its log_number */
     int64_t told_ms;                   /* -1: forgotten; the row may go */
     const uint64_t *firing, *resolved; /* fingerprints */
     size_t n_firing, n_resolved;

@@ -78,21 +78,30 @@ static struct dispatch_out *out_of(struct dispatch *d, const struct dispatch_cha
     return node ? ALERT_MAP_ENTRY(node, struct dispatch_out, node) : NULL;
 }
 
-/* What is on its way or waits for its next attempt goes on, if the receiver has still that kind
- * there.
- */
+static size_t channel_of(const struct alert_receiver *r, int log_number)
+{
+    size_t i = 0;
+    while (i < r->n && r->integrations[i].log_number != log_number)
+        i++;
+    return i;
+}
+
+/* What is on its way or waits for its next attempt goes on, if the receiver still has it. */
 static void take_over(struct dispatch *d, struct dispatch_set *to, struct dispatch_set *from)
 {
     int64_t latest_ms = d->seen_ms + to->route->group_interval_ms;
     to->next_ms = from->next_ms < latest_ms ? from->next_ms : latest_ms;
-    for (size_t i = 0; i < from->n_channels && i < to->n_channels; i++) {
+    for (size_t i = 0; i < from->n_channels; i++) {
         struct dispatch_out *out = out_of(d, &from->channels[i]);
-        if (from->route->to->integrations[i].kind != to->route->to->integrations[i].kind)
+        size_t k = channel_of(to->route->to, from->route->to->integrations[i].log_number);
+        if (k == to->n_channels)
             continue;
-        to->channels[i] = from->channels[i];
-        to->channels[i].settled = 0; /* who is in the group may be new */
-        if (out)
+        to->channels[k] = from->channels[i];
+        to->channels[k].settled = 0; /* who is in the group may be new */
+        if (out) {
             out->set = to;
+            out->channel = k;
+        }
         from->channels[i].state = CHANNEL_QUIET;
     }
 }

@@ -293,12 +293,13 @@ int dispatch_message_make(struct dispatch *d, struct dispatch_set *set, size_t c
     int r = listen(d, set, s, now_ms, a, &v);
     if (r < 0)
         return r;
-    struct dispatch_entry *last = dispatch_entry_find(d, set->key, set->route->receiver, in->index);
+    struct dispatch_entry *last =
+        dispatch_entry_find(d, set->key, set->route->receiver, in->log_number);
     struct span reason =
         reason_of(last, &v, in->send_resolved, set->route->repeat_interval_ms, now_ms);
     if (reason.n == 0)
         return tell_nothing(d, c, last, &v);
-    r = entry_for(set, in->index, &v, &entry);
+    r = entry_for(set, in->log_number, &v, &entry);
     if (r < 0)
         return r;
     if (v.n_firing == 0 && !in->send_resolved) { /* told to nobody, but known */

@@ -64,7 +64,8 @@ struct alert_integration {
     const struct receiver_kind *kind;
     const void *config; /* of the kind */
     bool send_resolved;
-    int index; /* among those of the receiver */
+    int index;      /* among those of its kind that the receiver has */
+    int log_number; /* the same as long as kind and index are, and no other's of the receiver */
 };
 struct alert_receiver {
     struct span name;

@@ -36,39 +36,44 @@ static const struct {
 
 struct receiver_reader {
     struct alert_integration *at;
-    size_t n;
-    const struct receiver_kind *kind;
+    size_t n, n_of_kind;
+    size_t kind; /* in receiver_table */
     struct span name;
 };
 
-static const struct receiver_kind *kind_of(struct span key)
+/* In receiver_table; receiver_table_n: it is none. */
+static size_t kind_of(struct span key)
 {
-    for (size_t i = 0; i < receiver_table_n; i++) {
-        if (span_eq(key, span_cstr(receiver_table[i]->key)))
-            return receiver_table[i];
-    }
-    return NULL;
+    size_t i = 0;
+    while (i < receiver_table_n && !span_eq(key, span_cstr(receiver_table[i]->key)))
+        i++;
+    return i;
 }
 
 static int read_entry(struct file_reader *rd, const struct yaml_node *item, void *to)
 {
     struct receiver_reader *rr = to;
-    bool sends_resolved = rr->kind->tells_resolved;
+    const struct receiver_kind *kind = receiver_table[rr->kind];
+    bool sends_resolved = kind->tells_resolved;
     const void *config = NULL;
     if (item->kind != YAML_NODE_MAP) {
         (void)err_set(file_error(rd, item), -EINVAL, "an entry of %s must be a mapping of keys",
-                      rr->kind->key);
+                      kind->key);
         return 0;
     }
     const struct yaml_node *told = file_keys_value(item, "send_resolved");
     if (told)
         (void)file_bool(rd, told, "send_resolved", &sends_resolved); /* a mistake is listed */
-    int r = rr->kind->read(item, rd->global, rd->where, &rd->to->arena, &config, rd->errs);
+    int r = kind->read(item, rd->global, rd->where, &rd->to->arena, &config, rd->errs);
     if (r < 0)
         return r;
-    rr->at[rr->n] = (struct alert_integration){
-        .kind = rr->kind, .config = config, .send_resolved = sends_resolved, .index = (int)rr->n};
-    rr->n++;
+    size_t index = rr->n_of_kind++;
+    rr->at[rr->n++] =
+        (struct alert_integration){.kind = kind,
+                                   .config = config,
+                                   .send_resolved = sends_resolved,
+                                   .index = (int)index,
+                                   .log_number = (int)(rr->kind * YAML_NODES_MAX + index)};
     return 0;
 }
 
@@ -108,10 +113,11 @@ static int read_keys(struct file_reader *rd, const struct yaml_node *map,
             continue;
         }
         rr->kind = kind_of(yaml_span(key));
-        if (!rr->kind)
+        rr->n_of_kind = 0;
+        if (rr->kind == receiver_table_n)
             unknown_kind(rd, key);
         else if (key->value)
-            r = file_keys_each(rd, key->value, rr->kind->key, read_entry, rr);
+            r = file_keys_each(rd, key->value, receiver_table[rr->kind]->key, read_entry, rr);
     }
     return r;
 }

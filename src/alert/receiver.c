@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alert/receiver.c - the table of kinds.
+ * alert/receiver.c - the table of kinds. A new one comes last: alerts.db knows them by their place.
  */
 #include "alert/receiver_kinds.h"
 

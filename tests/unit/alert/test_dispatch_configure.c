@@ -61,6 +61,44 @@ static void test_another_receiver_is_told(void **state)
     end(&p, f);
 }
 
+/* " webhook webhook": the kinds that are told until then. */
+static void expect_kinds(struct play *p, int64_t ms, const char *want)
+{
+    struct dispatch_due due;
+    struct buf kinds;
+    struct arena a;
+    arena_init(&a, NULL);
+    buf_init(&kinds, 1000);
+    for (p->now_ms += 1000; p->now_ms <= DAY + ms; p->now_ms += 1000) {
+        while (dispatch_next(p->d, p->s, p->now_ms, &a, &due) == 1) {
+            assert_int_equal(buf_printf(&kinds, " %s", due.integration->kind->name), 0);
+            dispatch_told(p->d, due.token, p->now_ms);
+        }
+    }
+    assert_span_equal("kinds", buf_span(&kinds), span_cstr(want));
+    buf_done(&kinds);
+    arena_done(&a);
+}
+
+static void test_a_kind_beside_another(void **state)
+{
+    static const char both[] = "route: {receiver: a, group_by: [g], " WAITS "}\n"
+                               "receivers: [{name: a, email_configs: [{url: x}], webhook_configs: "
+                               "[{url: x}]}]\n";
+    struct alert_file *f;
+    struct play p;
+    (void)state;
+    begin(&p, simple, &f);
+    script(&p, "fire alertname=x");
+    expect_kinds(&p, 20000, " webhook");
+    configure(&p, both); /* in front of what is there: who was told is not told again */
+    expect_kinds(&p, 200000, " email");
+    configure(&p, simple);
+    configure(&p, both);
+    expect_kinds(&p, 400000, "");
+    end(&p, f);
+}
+
 static void test_while_messages_are_out(void **state)
 {
     struct alert_file *f;
@@ -205,6 +243,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_groups_go_on),
         cmocka_unit_test(test_another_receiver_is_told),
+        cmocka_unit_test(test_a_kind_beside_another),
         cmocka_unit_test(test_while_messages_are_out),
         cmocka_unit_test(test_lists),
         cmocka_unit_test(test_message),

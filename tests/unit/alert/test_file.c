@@ -78,7 +78,8 @@ static void test_what_is_read(void **state)
     assert_true(phone->to->integrations[0].send_resolved); /* the kind's own */
     assert_false(phone->to->integrations[1].send_resolved);
     assert_false(phone->to->integrations[2].send_resolved);
-    assert_int_equal(phone->to->integrations[2].index, 2);
+    assert_int_equal(phone->to->integrations[1].index, 1);
+    assert_int_equal(phone->to->integrations[2].index, 0); /* the first of its kind */
     assert_span_equal("inherited", deep->receiver, SPAN("phone"));
     assert_true(!deep->group_by_all && deep->n_group_by == 0);
     assert_int_equal(deep->repeat_interval_ms, 129600000);
