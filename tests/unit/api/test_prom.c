@@ -551,6 +551,7 @@ static void test_slow_readers_have_a_limit(void **state)
     struct rig *r = *state;
     int fds[N];
     int n_refused = 0, n_served = 0;
+    mono_t start = clock_mono();
     r->limits.timeout_ns = 120 * NS_PER_S;
     for (int i = 0; i < N; i++) {
         fds[i] = send_request(r, "GET", big, "");
@@ -562,8 +563,9 @@ static void test_slow_readers_have_a_limit(void **state)
         n_refused += memcmp(answers[i], "HTTP/1.1 503 ", 13) == 0;
     }
     assert_int_equal(n_served + n_refused, N);
-    assert_true(n_served >= 6 && n_served < N);
-    /* Not always the last one: who reads nothing for 10 s is gone, and makes room. */
+    /* Who reads nothing for 10 s is gone, and makes room: then it is not the last one, or nobody. */
+    bool made_room = mono_diff(clock_mono(), start) > 10 * NS_PER_S;
+    assert_true(n_served >= 6 && (n_served < N || made_room));
     for (int i = 0; i < N; i++)
         assert_true(
             memcmp(answers[i], "HTTP/1.1 503 ", 13) != 0 ||
