@@ -208,7 +208,7 @@ void *arena_grow(struct arena *a, void *at, size_t n, size_t n_more, size_t *cap
     void *copy = arena_array(a, wider, size);
     if (!copy)
         return NULL;
-    if (n > 0)
+    if (at)
         memcpy(copy, at, n * size);
     *cap = wider;
     return copy;

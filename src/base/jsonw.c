@@ -85,15 +85,14 @@ void jsonw_key(struct jsonw *w, const char *key)
 
     if (w->_error == 0)
         w->_error = buf_reserve(w->_b, n + 4, &p);
-    if (w->_error < 0)
+    if (w->_error != 0)
         return;
     /* One piece: keys are most of what a record writes. */
     char *at = p;
     if (w->_need_comma)
         *at++ = ',';
     *at++ = '"';
-    memcpy(at, key, n);
-    at += n;
+    at = mempcpy(at, key, n);
     *at++ = '"';
     *at++ = ':';
     buf_commit(w->_b, (size_t)(at - p));

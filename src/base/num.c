@@ -298,8 +298,8 @@ static size_t put_shifted(struct span mantissa, int shift, char *dst)
     size_t n = 0, whole = span_find_char(mantissa, '.');
     int point = (int)whole + shift; /* digits in front of it */
     if (point <= 0) {
-        memcpy(dst, "0.", 2);
-        n = 2 + put_zeros(dst + 2, -point);
+        n = copy_text(dst, "0.");
+        n += put_zeros(dst + n, -point);
     }
     for (size_t i = 0, seen = 0; i < mantissa.n; i++) {
         if (mantissa.p[i] == '.')
@@ -332,12 +332,18 @@ size_t num_format_plain(double v, char dst[NUM_PLAIN_BYTES])
     return n + put_shifted(digits, s.p[mantissa + 1] == '-' ? -(int)shift : (int)shift, dst + n);
 }
 
+#define E9 UINT64_C(1000000000)
+
 /* Decimal digits of v > 0. Its bits times 1233 / 4096, about log10(2), are that or one less; the
  * powers of ten tell which. */
 static size_t count_decimals(uint64_t v)
 {
-    static const uint64_t powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,
-                                      1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19};
+    static const uint64_t powers[] = {
+        1,         10,           100,         1000,         10000,         100000,
+        1000000,   10000000,     100000000,   E9,           10 * E9,       100 * E9,
+        1000 * E9, 10000 * E9,   100000 * E9, 1000000 * E9, 10000000 * E9, 100000000 * E9,
+        E9 * E9,   10 * E9 * E9,
+    };
     size_t bits = 64 - (size_t)__builtin_clzll(v);
     size_t n = bits * 1233 >> 12;
     return n + (v >= powers[n]);

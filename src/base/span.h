@@ -88,6 +88,14 @@ static inline bool span_eq_nocase(struct span a, struct span b)
     return ((a.p[0] ^ b.p[0]) & ~('a' - 'A')) == 0 && span_eq_nocase_n(a.p, b.p, a.n);
 }
 
+/* The byte at i; '\0' behind the end. */
+static inline char span_at(struct span s, size_t i)
+{
+    if (i >= s.n)
+        return '\0';
+    return s.p[i];
+}
+
 /* Without leading and trailing spaces and tabs. */
 struct span span_trim(struct span s);
 

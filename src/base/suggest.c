@@ -11,7 +11,9 @@ static char fold(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return (char)(c - 'A' + 'a');
-    return c == '_' ? '-' : c;
+    if (c == '_')
+        return '-';
+    return c;
 }
 
 static int min3(int a, int b, int c)

@@ -197,10 +197,10 @@ static uint64_t be(const char *p, size_t n)
 }
 
 /* Counts of a header, in the order in which they stand there. */
-enum { COUNT_UT, COUNT_STD, COUNT_LEAPS, COUNT_TIMES, COUNT_TYPES, COUNT_CHARS, COUNTS_ };
+enum { COUNT_UT, COUNT_STD, COUNT_LEAPS, COUNT_TIMES, COUNT_TYPES, COUNT_CHARS, COUNT_COUNT_ };
 
 struct body {
-    size_t n[COUNTS_];
+    size_t n[COUNT_COUNT_];
     size_t time_bytes; /* 4 or 8 */
     struct span data;
 };
@@ -211,7 +211,7 @@ static bool take_body(struct span *s, size_t time_bytes, struct body *ret)
     struct body b = {.time_bytes = time_bytes};
     if (s->n < HEADER_BYTES || !span_starts_with(*s, SPAN("TZif")))
         return false;
-    for (size_t i = 0; i < COUNTS_; i++) {
+    for (size_t i = 0; i < COUNT_COUNT_; i++) {
         b.n[i] = (size_t)be(s->p + 20 + 4 * i, 4);
         if (b.n[i] > FILE_BYTES_MAX)
             return false;

@@ -94,6 +94,15 @@ static void test_trim(void **state)
         assert_span_equal("trim", span_trim(rows[i].in), rows[i].expect);
 }
 
+static void test_at(void **state)
+{
+    (void)state;
+    assert_int_equal(span_at(SPAN("ab"), 1), 'b');
+    assert_int_equal(span_at(span_of("ab", 1), 1), '\0');
+    assert_int_equal(span_at(null_span, 0), '\0');
+    assert_int_equal(span_at(SPAN("ab"), SIZE_MAX), '\0');
+}
+
 static void test_find(void **state)
 {
     (void)state;
@@ -158,15 +167,11 @@ static void test_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_eq),
-        cmocka_unit_test(test_eq_nocase),
-        cmocka_unit_test(test_cmp),
-        cmocka_unit_test(test_trim),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_split),
-        cmocka_unit_test(test_take_from_starts),
-        cmocka_unit_test(test_copy),
-        cmocka_unit_test(test_eq_nocase_everywhere),
+        cmocka_unit_test(test_eq),    cmocka_unit_test(test_eq_nocase),
+        cmocka_unit_test(test_cmp),   cmocka_unit_test(test_trim),
+        cmocka_unit_test(test_at),    cmocka_unit_test(test_find),
+        cmocka_unit_test(test_split), cmocka_unit_test(test_take_from_starts),
+        cmocka_unit_test(test_copy),  cmocka_unit_test(test_eq_nocase_everywhere),
     };
     return cmocka_run_group_tests_name("base/span", tests, NULL, NULL);
 }
