@@ -12,7 +12,9 @@ static char escape_letter(unsigned char c)
     static const char letters[] = {
         ['\a'] = 'a', ['\b'] = 'b', ['\f'] = 'f', ['\n'] = 'n', ['\r'] = 'r',
         ['\t'] = 't', ['\v'] = 'v', ['"'] = '"',  ['\\'] = '\\'};
-    return c < sizeof(letters) ? letters[c] : 0;
+    if (c >= sizeof(letters))
+        return '\0';
+    return letters[c];
 }
 
 /* Bytes at the front of s that stand for themselves. */

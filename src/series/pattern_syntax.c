@@ -28,7 +28,7 @@ static void scan_refuse(struct scan *s, size_t at, const char *why)
 /* The byte n behind the current one; 0 at the end. */
 static char scan_peek(const struct scan *s, size_t n)
 {
-    return n < s->text.n - s->at ? s->text.p[s->at + n] : '\0';
+    return span_at(s->text, s->at + n);
 }
 
 static bool is_alnum(char c)

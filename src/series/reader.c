@@ -10,11 +10,21 @@
 
 #include "base/mem.h"
 
-bool series_is_stale(double v)
+static uint64_t bits_of(double v)
 {
     uint64_t bits;
     memcpy(&bits, &v, sizeof(bits));
-    return bits == SERIES_STALE_BITS;
+    return bits;
+}
+
+bool series_is_stale(double v)
+{
+    return bits_of(v) == SERIES_STALE_BITS;
+}
+
+bool series_same_bits(double a, double b)
+{
+    return bits_of(a) == bits_of(b);
 }
 
 double series_stale(void)
@@ -34,7 +44,7 @@ void samples_init(struct samples *s, struct arena_budget *budget)
 /* What the columns count for in the budget. */
 static size_t columns_bytes(const struct samples *s, size_t cap)
 {
-    return cap * (sizeof(*s->t) + sizeof(*s->v) + (s->h ? sizeof(*s->h) : 0));
+    return cap * (sizeof(*s->t) + sizeof(*s->v) + (s->h ? sizeof(const struct fhist *) : 0));
 }
 
 void samples_done(struct samples *s)
@@ -82,7 +92,7 @@ static int samples_grow(struct samples *s)
     if (r == 0)
         r = column_grow(&s->v, cap, sizeof(*s->v));
     if (r == 0 && s->h)
-        r = column_grow(&s->h, cap, sizeof(*s->h));
+        r = column_grow(&s->h, cap, sizeof(const struct fhist *));
     if (r == 0)
         s->_cap = cap;
     else
@@ -93,13 +103,13 @@ static int samples_grow(struct samples *s)
 /* The column of histograms, when the first one comes. */
 static int samples_need_hists(struct samples *s)
 {
-    size_t n_bytes = s->_cap * sizeof(*s->h);
+    size_t n_bytes = s->_cap * sizeof(const struct fhist *);
 
     if (s->h)
         return 0;
     if (!arena_budget_take(s->arena._budget, n_bytes))
         return -ENOMEM;
-    s->h = mem_zalloc(s->_cap, sizeof(*s->h));
+    s->h = mem_zalloc(s->_cap, sizeof(const struct fhist *));
     if (!s->h)
         arena_budget_give(s->arena._budget, n_bytes);
     return s->h ? 0 : -ENOMEM;

@@ -19,6 +19,7 @@
 #define SERIES_STALE_BITS UINT64_C(0x7ff0000000000002)
 bool series_is_stale(double v);
 double series_stale(void);
+bool series_same_bits(double a, double b); /* unlike ==: also NaN and the signs of 0 */
 
 /* What a reader may give where it holds summaries of a gauge only (downsampled tiers). Asked for
  * SERIES_COUNT, it gives 1 for each sample that is no summary; else such a sample is as it is. */

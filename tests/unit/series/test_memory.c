@@ -108,6 +108,14 @@ static void test_stale(void **state)
 }
 
 /* Columns count for the budget, whatever they hold. */
+static void test_same_bits(void **state)
+{
+    (void)state;
+    assert_true(series_same_bits((double)NAN, (double)NAN) && series_same_bits(0.5, 0.5));
+    assert_false(series_same_bits(series_stale(), (double)NAN));
+    assert_false(series_same_bits(0.0, -0.0) || series_same_bits(1, 2));
+}
+
 static void test_samples_have_a_budget(void **state)
 {
     struct arena_budget budget = {.max_bytes = 10000};
@@ -161,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_select),
         cmocka_unit_test(test_samples),
         cmocka_unit_test(test_stale),
+        cmocka_unit_test(test_same_bits),
         cmocka_unit_test(test_samples_have_a_budget),
         cmocka_unit_test(test_allocation_failures),
     };
