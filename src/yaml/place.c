@@ -75,7 +75,7 @@ static char enter(struct walk *w)
         skip_word(w);
         skip_spaces(w);
     }
-    style = w->rest.n > 0 ? w->rest.p[0] : '\0';
+    style = span_at(w->rest, 0);
     if (style == '|' || style == '>') {
         skip_line(w);
         return '|';

@@ -257,10 +257,11 @@ static int too_many_keys(struct yaml_reader *rd, yaml_event_t *event)
 
 static int read_children(struct yaml_reader *rd, struct yaml_node *parent, int depth)
 {
-    struct yaml_node **slot = &parent->first;
+    struct yaml_node *last = NULL;
 
     parent->is_cut = true;
     for (;;) {
+        struct yaml_node **slot = last ? &last->next : &parent->first;
         yaml_event_t event;
         int r = next_event(rd, &event);
 
@@ -276,12 +277,12 @@ static int read_children(struct yaml_reader *rd, struct yaml_node *parent, int d
         if (parent->kind == YAML_NODE_MAP && parent->n == rd->options.keys_max)
             return too_many_keys(rd, &event);
         r = read_node(rd, &event, depth + 1, slot);
-        parent->n += *slot != NULL; /* also where its own end was not reached */
+        last = *slot;
+        parent->n += last != NULL; /* also where its own end was not reached */
         if (r == 0 && parent->kind == YAML_NODE_MAP)
-            r = read_value(rd, parent, *slot, depth);
+            r = read_value(rd, parent, last, depth);
         if (r < 0)
             return r;
-        slot = &(*slot)->next;
     }
 }
 
