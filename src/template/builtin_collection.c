@@ -33,7 +33,7 @@ static int check_index(struct builtin_call *c, const struct tvalue *v, int64_t l
 static int index_once(struct builtin_call *c, const struct tvalue *key, struct tvalue *v)
 {
     struct tvalue from = *v, element_key;
-    int64_t i;
+    int64_t i = 0;
     int r;
     if (from.kind == TVALUE_LABELS || from.kind == TVALUE_ARGS) {
         if (key->kind != TVALUE_STRING)

@@ -93,11 +93,11 @@ static int call_path_prefix(struct builtin_call *c, const struct tvalue *args, s
     s = span_from(s, scheme < c->env->external_url.n ? span_find_char(s, '/') : 0);
     while (s.n > 0 && r == 0) {
         char byte = s.p[0];
-        bool is_escaped =
-            byte == '%' && s.n > 2 && hex_value(s.p[1]) >= 0 && hex_value(s.p[2]) >= 0;
-        if (is_escaped)
-            byte = (char)(hex_value(s.p[1]) << 4 | hex_value(s.p[2]));
-        (void)span_take(&s, is_escaped ? 3 : 1);
+        int high = byte == '%' && s.n > 2 ? hex_value(s.p[1]) : -1;
+        int low = high >= 0 ? hex_value(s.p[2]) : -1;
+        if (low >= 0)
+            byte = (char)(high << 4 | low);
+        (void)span_take(&s, low >= 0 ? 3 : 1);
         r = buf_append(&c->scratch, span_of(&byte, 1));
     }
     return builtin_text(c, r, ret);

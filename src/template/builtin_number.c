@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 
 #include "series/duration.h"
 #include "template/builtin.h"
@@ -100,8 +101,9 @@ static int call_duration(struct builtin_call *c, const struct tvalue *args, size
         int64_t s = fabs(v) < INT64_END ? (int64_t)fabs(v) : INT64_MIN;
         return put_long_duration(c, v < 0, s, ret);
     }
+    char unit[4];
     const char *prefix = v != 0 && fabs(v) < 1 ? scale_down(&v) : "";
-    char unit[4] = {prefix[0] != '\0' ? prefix[0] : 's', prefix[0] != '\0' ? 's' : '\0'};
+    (void)snprintf(unit, sizeof(unit), "%ss", prefix);
     return put(c, v, unit, ret);
 }
 

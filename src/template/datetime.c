@@ -148,8 +148,8 @@ static int duration_float(struct builtin_call *c, int64_t ns, int64_t param,
                           const struct tvalue *arg, struct tvalue *ret)
 {
     (void)c, (void)arg;
-    /* The whole part apart, so that no digit is lost. */
-    *ret = tvalue_float((double)(ns / param) + (double)(ns % param) / (double)param);
+    int64_t whole = ns / param, rest = ns % param; /* apart, so that no digit is lost */
+    *ret = tvalue_float((double)whole + (double)rest / (double)param);
     return 0;
 }
 
@@ -162,38 +162,37 @@ static int duration_whole(struct builtin_call *c, int64_t ns, int64_t param,
 }
 
 static const struct method {
-    enum tvalue_kind of;
     const char *name;
-    enum tvalue_kind takes; /* TVALUE_NONE: nothing */
+    enum tvalue_kind of, takes; /* TVALUE_NONE: nothing */
     method_fn call;
     int64_t param;
 } methods[] = {
-    {TVALUE_TIME, "Format", TVALUE_STRING, time_format, 0},
-    {TVALUE_TIME, "String", TVALUE_NONE, time_string, 0},
-    {TVALUE_TIME, "UTC", TVALUE_NONE, time_utc, 0},
-    {TVALUE_TIME, "Unix", TVALUE_NONE, time_unix, NS_PER_S},
-    {TVALUE_TIME, "UnixMilli", TVALUE_NONE, time_unix, NS_PER_MS},
-    {TVALUE_TIME, "UnixMicro", TVALUE_NONE, time_unix, NS_PER_US},
-    {TVALUE_TIME, "UnixNano", TVALUE_NONE, time_unix, 1},
-    {TVALUE_TIME, "Year", TVALUE_NONE, time_field, YEAR},
-    {TVALUE_TIME, "YearDay", TVALUE_NONE, time_field, YEAR_DAY},
-    {TVALUE_TIME, "Day", TVALUE_NONE, time_field, DAY},
-    {TVALUE_TIME, "Hour", TVALUE_NONE, time_field, HOUR},
-    {TVALUE_TIME, "Minute", TVALUE_NONE, time_field, MINUTE},
-    {TVALUE_TIME, "Second", TVALUE_NONE, time_field, SECOND},
-    {TVALUE_TIME, "Nanosecond", TVALUE_NONE, time_nanosecond, 0},
-    {TVALUE_TIME, "Add", TVALUE_DURATION, time_add, 0},
-    {TVALUE_TIME, "Sub", TVALUE_TIME, time_sub, 0},
-    {TVALUE_TIME, "Before", TVALUE_TIME, time_compare, -1},
-    {TVALUE_TIME, "Equal", TVALUE_TIME, time_compare, 0},
-    {TVALUE_TIME, "After", TVALUE_TIME, time_compare, 1},
-    {TVALUE_DURATION, "String", TVALUE_NONE, duration_string, 0},
-    {TVALUE_DURATION, "Hours", TVALUE_NONE, duration_float, 3600 * NS_PER_S},
-    {TVALUE_DURATION, "Minutes", TVALUE_NONE, duration_float, 60 * NS_PER_S},
-    {TVALUE_DURATION, "Seconds", TVALUE_NONE, duration_float, NS_PER_S},
-    {TVALUE_DURATION, "Milliseconds", TVALUE_NONE, duration_whole, NS_PER_MS},
-    {TVALUE_DURATION, "Microseconds", TVALUE_NONE, duration_whole, NS_PER_US},
-    {TVALUE_DURATION, "Nanoseconds", TVALUE_NONE, duration_whole, 1},
+    {"Format", TVALUE_TIME, TVALUE_STRING, time_format, 0},
+    {"String", TVALUE_TIME, TVALUE_NONE, time_string, 0},
+    {"UTC", TVALUE_TIME, TVALUE_NONE, time_utc, 0},
+    {"Unix", TVALUE_TIME, TVALUE_NONE, time_unix, NS_PER_S},
+    {"UnixMilli", TVALUE_TIME, TVALUE_NONE, time_unix, NS_PER_MS},
+    {"UnixMicro", TVALUE_TIME, TVALUE_NONE, time_unix, NS_PER_US},
+    {"UnixNano", TVALUE_TIME, TVALUE_NONE, time_unix, 1},
+    {"Year", TVALUE_TIME, TVALUE_NONE, time_field, YEAR},
+    {"YearDay", TVALUE_TIME, TVALUE_NONE, time_field, YEAR_DAY},
+    {"Day", TVALUE_TIME, TVALUE_NONE, time_field, DAY},
+    {"Hour", TVALUE_TIME, TVALUE_NONE, time_field, HOUR},
+    {"Minute", TVALUE_TIME, TVALUE_NONE, time_field, MINUTE},
+    {"Second", TVALUE_TIME, TVALUE_NONE, time_field, SECOND},
+    {"Nanosecond", TVALUE_TIME, TVALUE_NONE, time_nanosecond, 0},
+    {"Add", TVALUE_TIME, TVALUE_DURATION, time_add, 0},
+    {"Sub", TVALUE_TIME, TVALUE_TIME, time_sub, 0},
+    {"Before", TVALUE_TIME, TVALUE_TIME, time_compare, -1},
+    {"Equal", TVALUE_TIME, TVALUE_TIME, time_compare, 0},
+    {"After", TVALUE_TIME, TVALUE_TIME, time_compare, 1},
+    {"String", TVALUE_DURATION, TVALUE_NONE, duration_string, 0},
+    {"Hours", TVALUE_DURATION, TVALUE_NONE, duration_float, 3600 * NS_PER_S},
+    {"Minutes", TVALUE_DURATION, TVALUE_NONE, duration_float, 60 * NS_PER_S},
+    {"Seconds", TVALUE_DURATION, TVALUE_NONE, duration_float, NS_PER_S},
+    {"Milliseconds", TVALUE_DURATION, TVALUE_NONE, duration_whole, NS_PER_MS},
+    {"Microseconds", TVALUE_DURATION, TVALUE_NONE, duration_whole, NS_PER_US},
+    {"Nanoseconds", TVALUE_DURATION, TVALUE_NONE, duration_whole, 1},
 };
 
 int datetime_method(struct builtin_call *c, const struct tvalue *v, struct span name,

@@ -6,6 +6,7 @@
  * written. What in it is not part of that moment stands for itself.
  */
 #include <ctype.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -124,8 +125,8 @@ static int put_element(const struct element *e, const struct tm *tm, struct buf 
 {
     if (e->what >= YEAR)
         return buf_printf(out, e->has_blanks ? "%*d" : "%0*d", e->width, number_of(tm, e->what));
-    struct span word = span_cstr(word_of(tm, e));
-    return buf_append(out, e->width > 0 ? span_of(word.p, (size_t)e->width) : word);
+    const char *word = word_of(tm, e);
+    return buf_append(out, span_of(word, e->width > 0 ? (size_t)e->width : strlen(word)));
 }
 
 static const struct element *find_element(struct span layout)

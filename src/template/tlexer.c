@@ -41,10 +41,10 @@ static struct span rest(const struct tlexer *l)
 /* The byte n behind the current one; 0 at the end. */
 static char peek(const struct tlexer *l, size_t n)
 {
-    return n < l->all.n - l->at ? l->all.p[l->at + n] : '\0';
+    return span_at(l->all, l->at + n);
 }
 
-static bool is_space(char c)
+bool tlexer_is_space(char c)
 {
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
@@ -75,7 +75,7 @@ static struct tword take(struct tlexer *l, enum tword_kind kind, size_t n)
 /* Whether the action ends here; *ret_n: bytes of its end, trim marker included. */
 static bool is_at_close(const struct tlexer *l, size_t *ret_n)
 {
-    bool is_trim = is_space(peek(l, 0)) && peek(l, 1) == '-' &&
+    bool is_trim = tlexer_is_space(peek(l, 0)) && peek(l, 1) == '-' &&
                    span_starts_with(span_from(rest(l), 2), SPAN("}}"));
     if (!is_trim && !span_starts_with(rest(l), SPAN("}}")))
         return false;
@@ -85,7 +85,7 @@ static bool is_at_close(const struct tlexer *l, size_t *ret_n)
 
 static bool is_open_trimmed(struct span s)
 {
-    return s.n >= 4 && s.p[2] == '-' && is_space(s.p[3]);
+    return s.n >= 4 && s.p[2] == '-' && tlexer_is_space(s.p[3]);
 }
 
 /* Behind the opening braces of a comment. */
@@ -110,13 +110,13 @@ static bool skip_comment(struct tlexer *l, struct tword *ret_error)
 /* Text up to the next action; empty when there is none in between. */
 static struct tword take_text(struct tlexer *l)
 {
-    while (l->is_trimmed && is_space(peek(l, 0)))
+    while (l->is_trimmed && tlexer_is_space(peek(l, 0)))
         l->at++;
     l->is_trimmed = false;
     size_t n = span_find(rest(l), SPAN("{{"));
     struct tword w = take(l, TWORD_TEXT, n);
     if (is_open_trimmed(rest(l)))
-        while (w.text.n > 0 && is_space(w.text.p[w.text.n - 1]))
+        while (w.text.n > 0 && tlexer_is_space(w.text.p[w.text.n - 1]))
             w.text.n--;
     return w;
 }
@@ -148,7 +148,7 @@ static struct tword next_outside(struct tlexer *l)
 static bool is_at_end_of_word(const struct tlexer *l)
 {
     char c = peek(l, 0);
-    return rest(l).n == 0 || is_space(c) || strchr(".,|:()", c) ||
+    return rest(l).n == 0 || tlexer_is_space(c) || strchr(".,|:()", c) ||
            span_starts_with(rest(l), SPAN("}}"));
 }
 
@@ -255,7 +255,7 @@ static struct tword take_space(struct tlexer *l)
 {
     size_t n = 0, n_close;
     struct tword w = take(l, TWORD_SPACE, 0);
-    while (is_space(peek(l, 0)) && !(n > 0 && is_at_close(l, &n_close))) {
+    while (tlexer_is_space(peek(l, 0)) && !(n > 0 && is_at_close(l, &n_close))) {
         l->at++;
         n++;
     }
@@ -271,7 +271,7 @@ static struct tword next_inside(struct tlexer *l)
         return take_close(l, n_close);
     if (rest(l).n == 0)
         return fail(l, l->open_at, "unclosed action");
-    if (is_space(c))
+    if (tlexer_is_space(c))
         return take_space(l);
     switch (c) {
     case '|':

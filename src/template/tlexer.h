@@ -58,6 +58,9 @@ struct tlexer {
 void tlexer_init(struct tlexer *l, struct span text);
 struct tword tlexer_next(struct tlexer *l);
 
+/* What trim markers take away. */
+bool tlexer_is_space(char c);
+
 /* Line and column of an offset, both from 1; columns count bytes. */
 void tlexer_place(struct span text, size_t at, int *ret_line, int *ret_column);
 

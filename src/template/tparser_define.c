@@ -47,7 +47,7 @@ static bool is_blank(const struct tlist *l)
         if (n->kind != TNODE_TEXT)
             return false;
         for (size_t i = 0; i < n->text.n; i++)
-            if (!memchr(" \t\r\n", n->text.p[i], 4))
+            if (!tlexer_is_space(n->text.p[i]))
                 return false;
     }
     return true;

@@ -5,6 +5,7 @@
 #include "template/verb.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/utf8.h"
 #include "template/datetime.h"
@@ -153,9 +154,14 @@ static int hex(const struct verb *verb, struct span s, struct buf *out)
     return r;
 }
 
+bool verb_is_one_of(const struct verb *verb, const char *runes)
+{
+    return verb->rune > 0 && verb->rune <= 0x7f && strchr(runes, (int)verb->rune);
+}
+
 int verb_text(const struct verb *verb, struct span s, const struct tvalue *v, struct buf *out)
 {
-    if (!memchr("vsqxX", (int)verb->rune, 5) || verb->rune > 0x7f)
+    if (!verb_is_one_of(verb, "vsqxX"))
         return verb_refuse(verb, v, out);
     if ((verb->rune | 0x20) == 'x')
         return hex(verb, s, out);
@@ -244,7 +250,7 @@ static int print_own_text(const struct verb *verb, const struct tvalue *v, struc
 {
     struct buf text;
     int r;
-    if (verb->rune > 0x7f || !memchr("vsqxX", (int)verb->rune, 5)) { /* nor is there a number */
+    if (!verb_is_one_of(verb, "vsqxX")) { /* nor is there a number */
         char rune[4];
         r = append(out, SPAN("%!"));
         if (r == 0)

@@ -32,6 +32,8 @@ int verb_printf(struct span format, const struct tvalue *args, size_t n,
 
 /* One value. */
 int verb_value(const struct verb *verb, const struct tvalue *v, struct buf *out) WARN_UNUSED;
+/* Whether it is one of these ASCII characters. */
+bool verb_is_one_of(const struct verb *verb, const char *runes);
 /* A text with a verb for texts; v: for what is said when the verb is none. */
 int verb_text(const struct verb *verb, struct span s, const struct tvalue *v,
               struct buf *out) WARN_UNUSED;

@@ -53,6 +53,14 @@ static void put_head(struct parts *p, char c)
     p->head[p->n_head++] = c;
 }
 
+static void put_sign(const struct verb *verb, bool is_negative, struct parts *p)
+{
+    if (is_negative)
+        put_head(p, '-');
+    else if (verb->has_plus || verb->has_space)
+        put_head(p, verb->has_plus ? '+' : ' ');
+}
+
 /* What the flag # puts in front, and %O always. */
 static void put_base(const struct verb *verb, unsigned base, struct parts *p)
 {
@@ -64,7 +72,7 @@ static void put_base(const struct verb *verb, unsigned base, struct parts *p)
         p->n_zeros = 1;
     } else if (verb->has_sharp && (base == 2 || base == 16)) {
         put_head(p, '0');
-        put_head(p, base == 2 ? 'b' : (char)verb->rune);
+        put_head(p, (char)(base == 2 ? 'b' : verb->rune));
     }
 }
 
@@ -83,8 +91,7 @@ static int in_base(const struct verb *verb, int64_t i, unsigned base, struct buf
         return verb_repeat(' ', verb->width > 0 ? (size_t)verb->width : 0, out);
     p.digits = digits_of(v, base, verb->rune == 'X', text);
     p.n_zeros = n_least > p.digits.n ? n_least - p.digits.n : 0;
-    if (has_sign)
-        put_head(&p, i < 0 ? '-' : verb->has_plus ? '+' : ' ');
+    put_sign(verb, i < 0, &p);
     put_base(verb, base, &p);
     return put_parts(verb, &p, out);
 }
@@ -192,7 +199,8 @@ static int put_shortest(const struct verb *verb, double v, struct buf *out)
     if (r != 0 || verb->rune != 'G')
         return r;
     for (char *p = buf_end(out) - (buf_len(out) - from); p < buf_end(out); p++)
-        *p = *p == 'e' ? 'E' : *p;
+        if (*p == 'e')
+            *p = 'E';
     return 0;
 }
 
@@ -234,8 +242,8 @@ static int put_binary(double v, struct buf *out)
  */
 static int put_pointed(const struct verb *verb, struct span number, struct buf *out)
 {
-    bool is_counted = memchr("vgGx", (int)verb->rune, 4) != NULL,
-         is_hex = verb->rune == 'x' || verb->rune == 'X', has_point = false, is_begun = false;
+    bool is_counted = verb_is_one_of(verb, "vgGx"), is_hex = verb->rune == 'x' || verb->rune == 'X',
+         has_point = false, is_begun = false;
     int n_zeros = !is_counted ? 0 : verb->precision < 0 ? 6 : verb->precision;
     size_t n = 0;
     for (; n < number.n && !strchr(is_hex ? "pP" : "eE", number.p[n]); n++) {
@@ -261,7 +269,7 @@ static int put_digits(const struct verb *verb, double v, struct buf *out)
         return put_binary(v, out);
     if (verb->rune == 'x' || verb->rune == 'X')
         return put_hex(verb, v, out);
-    if (verb->precision < 0 && memchr("vgG", (int)verb->rune, 3))
+    if (verb->precision < 0 && verb_is_one_of(verb, "vgG"))
         return put_shortest(verb, v, out);
     int n = put_fixed(verb->rune, precision, v, NULL, 0);
     int r = n < 0 ? -ENOMEM : buf_reserve(out, (size_t)n + 1, &p);
@@ -290,14 +298,11 @@ int verb_float(const struct verb *verb, const struct tvalue *v, struct buf *out)
     struct buf text, pointed;
     struct parts p = {.n_head = 0};
     int r;
-    if (verb->rune > 0x7f || !memchr("vgGeEfFxXb", (int)verb->rune, 10))
+    if (!verb_is_one_of(verb, "vgGeEfFxXb"))
         return verb_refuse(verb, v, out);
     if (!isfinite(v->f))
         return put_no_number(verb, v->f, out);
-    if (signbit(v->f))
-        put_head(&p, '-');
-    else if (verb->has_plus || verb->has_space)
-        put_head(&p, verb->has_plus ? '+' : ' ');
+    put_sign(verb, signbit(v->f), &p);
     buf_init(&text, TEMPLATE_OUTPUT_MAX);
     buf_init(&pointed, TEMPLATE_OUTPUT_MAX);
     r = put_digits(verb, fabs(v->f), &text);
