@@ -91,10 +91,9 @@ struct span http_receiver_said(struct span body, char *dst, size_t cap)
 {
     enum { SHOWN_CHARS = 120 };
     struct buf b;
-    size_t n = 0;
     buf_init(&b, 4096);
-    if (prose_clean(prose_cut(body, SHOWN_CHARS), false, &b) == 0)
-        n = span_copy(prose_cut_bytes(buf_span(&b), cap - 1), dst, cap);
+    bool is_clean = prose_clean(prose_cut(body, SHOWN_CHARS), false, &b) == 0;
+    size_t n = span_copy(is_clean ? prose_cut_bytes(buf_span(&b), cap - 1) : SPAN(""), dst, cap);
     buf_done(&b);
     return span_of(dst, n);
 }

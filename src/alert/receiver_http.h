@@ -84,7 +84,8 @@ enum verdict http_receiver_judge_code(const struct answer_codes *codes,
                                       const struct receiver_reply *r, int64_t *ret_wait_ms,
                                       struct err *ret_why);
 
-/* The beginning of an answer for a message to people, on one line. */
+/* The beginning of an answer for a message to people, on one line; "" without memory. dst is always
+ * terminated. */
 struct span http_receiver_said(struct span body, char *dst, size_t cap);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "alert/receiver_http.h"
 #include "memfail.h"
 
 struct answer {
@@ -181,12 +182,34 @@ static void without_memory_nothing_counts_as_delivered(void **state)
     }
 }
 
+static int say_one(void *ctx)
+{
+    char said[8];
+    (void)ctx;
+    memset(said, 'x', sizeof(said));
+    struct span s = http_receiver_said(SPAN("no\nsuch page"), said, sizeof(said));
+    assert_ptr_equal(s.p, said);
+    if (s.n == 0) {
+        assert_int_equal(said[0], '\0');
+        return -ENOMEM;
+    }
+    assert_string_equal(said, "no such");
+    return 0;
+}
+
+static void what_was_said_is_terminated(void **state)
+{
+    (void)state;
+    assert_int_equal(memfail_each(say_one, NULL), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_answer_has_a_meaning),
         cmocka_unit_test(refusals_have_hints),
         cmocka_unit_test(without_memory_nothing_counts_as_delivered),
+        cmocka_unit_test(what_was_said_is_terminated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
