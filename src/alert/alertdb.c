@@ -37,12 +37,14 @@ static const struct db_schema schema = {
     .n_migrations = ARRAY_LEN(migrations),
 };
 
+static const char put_alert[] =
+    "INSERT INTO alerts(fingerprint, labels, annotations, starts_ms, ends_ms, is_resolved, value,"
+    " expr, generator_url) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
+    " ON CONFLICT(fingerprint) DO UPDATE SET annotations = ?3, starts_ms = ?4, ends_ms = ?5,"
+    " is_resolved = ?6, value = ?7, expr = ?8, generator_url = ?9";
+
 static const char *const statements[ALERTDB_STATEMENTS] = {
-    [PUT_ALERT] =
-        "INSERT INTO alerts(fingerprint, labels, annotations, starts_ms, ends_ms, is_resolved,"
-        " value, expr, generator_url) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)"
-        " ON CONFLICT(fingerprint) DO UPDATE SET annotations = ?3, starts_ms = ?4, ends_ms = ?5,"
-        " is_resolved = ?6, value = ?7, expr = ?8, generator_url = ?9",
+    [PUT_ALERT] = put_alert,
     [PUT_EVIDENCE] = "UPDATE alerts SET evidence = ?2 WHERE fingerprint = ?1",
     [LIST_ALERTS] = "SELECT fingerprint FROM alerts",
     [DROP_ALERT] = "DELETE FROM alerts WHERE fingerprint = ?1",

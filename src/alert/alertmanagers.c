@@ -140,7 +140,7 @@ int alertmanagers_configure(struct alertmanagers *m, const struct span *urls, si
     for (size_t i = 0; i < m->n; i++)
         if (!is_among(at, n_at, m->at[i]))
             let_go(m, m->at[i]);
-    memcpy(m->at, at, n_at * sizeof(at[0]));
+    memcpy(m->at, at, n_at * sizeof(struct alertmanager *));
     m->n = n_at;
     arena_done(&m->arena);
     m->arena = arena;

@@ -39,7 +39,7 @@ static void write_text(struct jsonw *w, const char *key, struct span text)
 static void write_fingerprint(struct jsonw *w, uint64_t fingerprint)
 {
     char text[17];
-    snprintf(text, sizeof(text), "%016" PRIx64, fingerprint);
+    (void)snprintf(text, sizeof(text), "%016" PRIx64, fingerprint);
     jsonw_cstr(w, text);
 }
 

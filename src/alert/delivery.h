@@ -84,7 +84,7 @@ int delivery_each_held(const struct delivery *y, struct moment now,
                        int (*visit)(void *ctx, const struct delivery_held *h),
                        void *ctx) WARN_UNUSED;
 /* From the last run: counts on until it is handed out again or was not for 10 min. */
-int delivery_restore(struct delivery *y, const struct delivery_held *h,
+int delivery_restore(struct delivery *y, const struct delivery_held *one,
                      struct moment now) WARN_UNUSED;
 /* Whether anything of delivery_each_held changed since the last call. */
 bool delivery_take_changed(struct delivery *y);

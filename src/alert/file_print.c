@@ -141,13 +141,13 @@ static void put_range(struct yamlw *w, enum alert_interval_part part, struct ale
 
 static void put_interval(struct yamlw *w, const struct alert_interval *in)
 {
-    static const char *const keys[INTERVAL_PARTS_] = {
+    static const char *const keys[INTERVAL_COUNT_] = {
         [INTERVAL_TIMES] = "times",        [INTERVAL_WEEKDAYS] = "weekdays",
         [INTERVAL_DAYS] = "days_of_month", [INTERVAL_MONTHS] = "months",
         [INTERVAL_YEARS] = "years",
     };
     yamlw_begin_map(w);
-    for (int part = 0; part < INTERVAL_PARTS_; part++) {
+    for (int part = 0; part < INTERVAL_COUNT_; part++) {
         const struct alert_ranges *l = &in->parts[part];
         if (!l->is_written)
             continue;

@@ -21,7 +21,7 @@ static const struct part {
     int min, max;
     bool has_numbers;
     const char *hint;
-} parts[INTERVAL_PARTS_] = {
+} parts[INTERVAL_COUNT_] = {
     [INTERVAL_WEEKDAYS] = {"weekdays", weekdays, 7, 0, 0, 6, false,
                            "write monday, or monday:friday; sunday is before monday"},
     [INTERVAL_DAYS] = {"days_of_month", NULL, 0, 0, -31, 31, true,

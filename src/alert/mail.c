@@ -50,6 +50,12 @@ static bool is_plain(struct span s)
     return span_find(s, SPAN("=?")) == s.n;
 }
 
+/* Whether it can stand between quotes as it is. */
+static bool is_quotable(struct span s)
+{
+    return span_find_char(s, '"') == s.n && span_find_char(s, '\\') == s.n;
+}
+
 /* RFC 2047: words of whole characters, each on a line of its own. */
 static int put_encoded(struct span s, struct buf *out)
 {
@@ -77,12 +83,10 @@ static int put_text(struct span s, bool is_quoted, struct buf *out)
     struct span text = span_trim(buf_span(&clean));
     if (r < 0)
         ;
-    else if (!is_plain(text))
+    else if (!is_plain(text) || (is_quoted && !is_quotable(text)))
         r = put_encoded(text, out);
     else if (!is_quoted)
         r = buf_append(out, text);
-    else if (span_find_char(text, '"') < text.n || span_find_char(text, '\\') < text.n)
-        r = put_encoded(text, out);
     else
         r = buf_printf(out, "\"%.*s\"", SPAN_ARG(text));
     buf_done(&clean);

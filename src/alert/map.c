@@ -32,7 +32,7 @@ static struct alert_map_node **head(struct alert_map *m, uint64_t hash)
 static void grow(struct alert_map *m)
 {
     size_t n = m->_heads ? 2 * m->_n_heads : HEADS_MIN;
-    struct alert_map_node **heads = mem_zalloc(n, sizeof(*heads));
+    struct alert_map_node **heads = mem_zalloc(n, sizeof(struct alert_map_node *));
     struct alert_map old = *m;
     if (!heads)
         return;

@@ -26,7 +26,7 @@ static int replace(struct span s, replace_fn with, const char *line_end, struct 
 
 static char next(struct span s, size_t i)
 {
-    return i + 1 < s.n ? s.p[i + 1] : '\0';
+    return span_at(s, i + 1);
 }
 
 static bool is_line_start(struct span s, size_t i)

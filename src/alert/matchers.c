@@ -101,9 +101,11 @@ static bool classic_value(struct span raw, char *out, size_t *ret_n)
     if (is_quoted)
         (void)span_take(&raw, 1);
     for (size_t i = 0; i < raw.n; i++) {
-        char c = raw.p[i], next = i + 1 < raw.n ? raw.p[i + 1] : '\0';
+        char c = raw.p[i], next = span_at(raw, i + 1);
         if (c == '\\' && (next == 'n' || next == '"' || next == '\\')) {
-            out[n++] = next == 'n' ? '\n' : next;
+            if (next == 'n')
+                next = '\n';
+            out[n++] = next;
             i++;
         } else if (c == '"') {
             if (is_closed || i + 1 < raw.n)

@@ -62,7 +62,7 @@ static int take_line(const struct options *o, const struct option *row,
 
 bool options_is_http_url(struct span url)
 {
-    struct span rest = url;
+    struct span rest;
     if (span_starts_with(url, SPAN("https://")))
         rest = span_from(url, 8);
     else if (span_starts_with(url, SPAN("http://")))
@@ -293,22 +293,22 @@ static int read_scalar(const struct options *o, const struct option *row,
 }
 
 int options_read_one(const struct options *o, const struct option *row,
-                     const struct yaml_node *node, void *start)
+                     const struct yaml_node *node, void *into)
 {
-    char *into = start;
+    char *fields = into;
     switch (row->type) {
     case OPTION_PASSED:
         return 0;
     case OPTION_MAP:
-        return options_read(o, node, row->map, into + row->offset);
+        return options_read(o, node, row->map, fields + row->offset);
     case OPTION_TEXTS:
-        return read_texts(o, row, node, (struct texts *)(void *)(into + row->offset));
+        return read_texts(o, row, node, (struct texts *)(void *)(fields + row->offset));
     case OPTION_HEADERS:
-        return read_headers(o, row, node, (struct http_headers *)(void *)(into + row->offset));
+        return read_headers(o, row, node, (struct http_headers *)(void *)(fields + row->offset));
     default:
         if (node->kind != YAML_NODE_SCALAR || yaml_is_null(node))
             return wrong(o, row, node, "one value");
-        return read_scalar(o, row, node, into);
+        return read_scalar(o, row, node, fields);
     }
 }
 
@@ -394,7 +394,7 @@ int secret_get(const struct secret *s, struct arena *a, struct span *ret, struct
         *ret = s->value;
         return 0;
     }
-    buf_init(&text, 2 * SECRET_BYTES_MAX);
+    buf_init(&text, (size_t)2 * SECRET_BYTES_MAX);
     int r = read_regular(s->file.p, &text); /* arena_dup ends it with a NUL */
     struct span trimmed = trim_lines(buf_span(&text));
     if (r < 0) {

@@ -57,7 +57,7 @@ enum option_type {
 struct option {
     const char *key;
     enum option_type type;
-    size_t offset;
+    uint32_t offset;          /* of the field */
     const struct option *map; /* OPTION_MAP: its rows, up to one without a key */
     const char *words;        /* OPTION_WORD: "en zh"; OPTION_REFUSED: what to do instead */
     bool is_alias;            /* another row is written for the same field */
@@ -79,7 +79,7 @@ void options_print(const struct option *table, const void *from, struct yamlw *w
 
 /* One value by its row. */
 int options_read_one(const struct options *o, const struct option *row,
-                     const struct yaml_node *value, void *into) WARN_UNUSED;
+                     const struct yaml_node *node, void *into) WARN_UNUSED;
 
 /* The value of a key of a mapping; NULL: there is none. map may be NULL. */
 const struct yaml_node *options_find(const struct yaml_node *map, const char *key);

@@ -113,7 +113,7 @@ static void print_value(const struct option *row, const void *from, struct yamlw
         yamlw_i64(w, (int64_t) * (const size_t *)field);
         break;
     case OPTION_DURATION:
-        snprintf(text, sizeof(text), "%" PRId64 "ms", *(const int64_t *)field);
+        (void)snprintf(text, sizeof(text), "%" PRId64 "ms", *(const int64_t *)field);
         yamlw_str(w, span_cstr(text));
         break;
     case OPTION_WORD:

@@ -94,7 +94,7 @@ static int write_signature(const struct feishu *c, int64_t now_ms, struct arena 
         return r;
     buf_init(&key, BODY_MAX);
     buf_init(&sign, 256);
-    snprintf(seconds, sizeof(seconds), "%" PRId64, now_ms / 1000);
+    (void)snprintf(seconds, sizeof(seconds), "%" PRId64, now_ms / 1000);
     r = buf_printf(&key, "%s\n%.*s", seconds, SPAN_ARG(secret));
     if (r == 0)
         r = prose_sign(buf_span(&key), SPAN(""), &sign);

@@ -63,7 +63,7 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms, bool is_set
 static void write_alert(struct jsonw *w, const struct alert_view *a)
 {
     char fingerprint[17];
-    snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, a->fingerprint);
+    (void)snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, a->fingerprint);
     jsonw_begin_object(w);
     jsonw_key(w, "status");
     jsonw_cstr(w, a->is_resolved ? "resolved" : "firing");

@@ -44,7 +44,7 @@ static bool part_holds(const struct alert_interval *in, enum alert_interval_part
 static bool interval_holds(const struct alert_interval *in, int64_t now_s)
 {
     struct zone_civil c = zone_civil(in->zone, now_s);
-    for (int part = 0; part < INTERVAL_PARTS_; part++) {
+    for (int part = 0; part < INTERVAL_COUNT_; part++) {
         if (!part_holds(in, (enum alert_interval_part)part, &c))
             return false;
     }

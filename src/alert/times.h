@@ -32,11 +32,11 @@ enum alert_interval_part {
     INTERVAL_DAYS,
     INTERVAL_MONTHS,
     INTERVAL_YEARS,
-    INTERVAL_PARTS_,
+    INTERVAL_COUNT_,
 };
 
 struct alert_interval {
-    struct alert_ranges parts[INTERVAL_PARTS_];
+    struct alert_ranges parts[INTERVAL_COUNT_];
     const struct zone *zone; /* NULL: UTC */
     struct span location;    /* its name, or "" */
 };
