@@ -151,12 +151,13 @@ static int merge(const struct alert_states *old, const struct alert_row *rows, s
     return r;
 }
 
-static int make_room(size_t n, struct alert_states *ret)
+/* For the alerts there are, and n_new others. */
+static int make_room(const struct alert_states *old, size_t n_new, struct alert_states *ret)
 {
     *ret = (struct alert_states){.at = NULL};
-    if (n == 0)
+    if (old->n == 0 && n_new == 0)
         return 0;
-    ret->at = mem_zalloc(n, sizeof(*ret->at));
+    ret->at = mem_zalloc(old->n + n_new, sizeof(*ret->at));
     return ret->at ? 0 : -ENOMEM;
 }
 
@@ -166,7 +167,7 @@ int alert_states_step(const struct alert_states *old, const struct alert_row *ro
 {
     struct alert_states next;
     size_t n_active = 0;
-    int r = make_room(old->n + n, &next);
+    int r = make_room(old, n, &next);
     if (r == 0)
         r = merge(old, rows, n, terms, ts_ms, &next);
     for (size_t i = 0; i < next.n; i++) {
@@ -189,7 +190,7 @@ int alert_states_step(const struct alert_states *old, const struct alert_row *ro
 
 int alert_states_copy(const struct alert_states *from, struct alert_states *ret)
 {
-    int r = make_room(from->n, ret);
+    int r = make_room(from, 0, ret);
     if (r < 0)
         return r;
     for (size_t i = 0; i < from->n; i++) {

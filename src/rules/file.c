@@ -51,12 +51,12 @@ static void free_file(struct file *f)
     mem_free(f);
 }
 
-struct rule_file *rule_file_unref(struct rule_file *pub)
+struct rule_file *rule_file_unref(struct rule_file *f)
 {
-    struct file *f = (struct file *)pub;
+    struct file *whole = (struct file *)f;
 
-    if (f && atomic_fetch_sub(&f->n_refs, 1) == 1)
-        free_file(f);
+    if (whole && atomic_fetch_sub(&whole->n_refs, 1) == 1)
+        free_file(whole);
     return NULL;
 }
 
@@ -137,14 +137,14 @@ static int group_cmp(const void *a, const void *b)
 
 static int check_group_names(struct file_reading *f, const struct rule_group *groups, size_t n)
 {
-    const struct rule_group **sorted = arena_array(f->doc.arena, n, sizeof(*sorted));
+    const struct rule_group **sorted = arena_array(f->doc.arena, n, sizeof(struct rule_group *));
 
     if (!sorted)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
         sorted[i] = &groups[i];
     if (n > 1)
-        qsort(sorted, n, sizeof(*sorted), group_cmp);
+        qsort(sorted, n, sizeof(struct rule_group *), group_cmp);
     for (size_t i = 1; i < n; i++) {
         char shown[ERR_LIST_SHOWN_MAX];
         struct err *e;

@@ -31,7 +31,6 @@ static bool check_kind(struct doc *d, const struct yaml_node *node, const struct
 {
     const struct doc_key *record = &keys[KEY_RECORD];
     const struct doc_key *alert = &keys[KEY_ALERT];
-    const struct yaml_node *empty = record->key ? record->key : alert->key;
     struct err *e;
 
     if (is_said(record) && is_said(alert)) {
@@ -43,6 +42,7 @@ static bool check_kind(struct doc *d, const struct yaml_node *node, const struct
     }
     if (is_said(record) || is_said(alert))
         return true;
+    const struct yaml_node *empty = record->key ? record->key : alert->key;
     e = doc_error(d, empty ? empty : node);
     if (empty)
         (void)err_set(e, -EINVAL, "\"%s\" is empty", empty->text);

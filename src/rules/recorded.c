@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "base/mem.h"
+#include "series/reader.h"
 
 enum { SLOTS_MIN = 64 };
 
@@ -122,5 +123,5 @@ enum recorded_verdict recorded_judge(const struct recorded *s, int64_t t_ms, dou
         return RECORDED_OLD;
     if (is_hist || s->was_hist) /* what is in two histograms is not compared */
         return is_hist == s->was_hist ? RECORDED_SAME : RECORDED_DUPLICATE;
-    return memcmp(&v, &s->last_v, sizeof(v)) == 0 ? RECORDED_SAME : RECORDED_DUPLICATE;
+    return series_same_bits(v, s->last_v) ? RECORDED_SAME : RECORDED_DUPLICATE;
 }

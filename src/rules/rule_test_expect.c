@@ -9,17 +9,17 @@
 #include "rules/rule_test_private.h"
 #include "series/number.h"
 
-enum alert_key { ALERT_EVAL_TIME, ALERT_NAME, ALERT_EXP_ALERTS, ALERT_KEYS_ };
-static const char *const alert_keys[ALERT_KEYS_] = {"eval_time", "alertname", "exp_alerts"};
+enum alert_key { ALERT_EVAL_TIME, ALERT_NAME, ALERT_EXP_ALERTS, ALERT_COUNT_ };
+static const char *const alert_keys[ALERT_COUNT_] = {"eval_time", "alertname", "exp_alerts"};
 
-enum expected_key { EXP_LABELS, EXP_ANNOTATIONS, EXP_KEYS_ };
-static const char *const expected_keys[EXP_KEYS_] = {"exp_labels", "exp_annotations"};
+enum expected_key { EXP_LABELS, EXP_ANNOTATIONS, EXP_COUNT_ };
+static const char *const expected_keys[EXP_COUNT_] = {"exp_labels", "exp_annotations"};
 
-enum expr_key { EXPR_EXPR, EXPR_EVAL_TIME, EXPR_EXP_SAMPLES, EXPR_KEYS_ };
-static const char *const expr_keys[EXPR_KEYS_] = {"expr", "eval_time", "exp_samples"};
+enum expr_key { EXPR_EXPR, EXPR_EVAL_TIME, EXPR_EXP_SAMPLES, EXPR_COUNT_ };
+static const char *const expr_keys[EXPR_COUNT_] = {"expr", "eval_time", "exp_samples"};
 
-enum sample_key { SAMPLE_LABELS, SAMPLE_VALUE, SAMPLE_HISTOGRAM, SAMPLE_KEYS_ };
-static const char *const sample_keys[SAMPLE_KEYS_] = {"labels", "value", "histogram"};
+enum sample_key { SAMPLE_LABELS, SAMPLE_VALUE, SAMPLE_HISTOGRAM, SAMPLE_COUNT_ };
+static const char *const sample_keys[SAMPLE_COUNT_] = {"labels", "value", "histogram"};
 
 /* --- labels --- */
 
@@ -83,10 +83,10 @@ static int read_expected(void *ctx, const struct yaml_node *node, void *alert)
     const struct expected *of = ctx;
     struct rule_test_reading *t = of->t;
     struct rule_test_alert *ret = alert;
-    struct doc_key keys[EXP_KEYS_];
+    struct doc_key keys[EXP_COUNT_];
     int r;
 
-    (void)doc_keys(&t->doc, node, "an expected alert", expected_keys, EXP_KEYS_, keys);
+    (void)doc_keys(&t->doc, node, "an expected alert", expected_keys, EXP_COUNT_, keys);
     r = rule_test_read_labels(t, &keys[EXP_LABELS], &ret->labels);
     if (r == 0)
         r = rule_test_read_labels(t, &keys[EXP_ANNOTATIONS], &ret->annotations);
@@ -97,8 +97,8 @@ static int read_alert_test(void *ctx, const struct yaml_node *node, void *alerts
 {
     struct rule_test_reading *t = ctx;
     struct rule_test_alerts *ret = alerts;
-    struct doc_key keys[ALERT_KEYS_];
-    bool is_whole = doc_keys(&t->doc, node, "an alert_rule_test", alert_keys, ALERT_KEYS_, keys);
+    struct doc_key keys[ALERT_COUNT_];
+    bool is_whole = doc_keys(&t->doc, node, "an alert_rule_test", alert_keys, ALERT_COUNT_, keys);
     int r;
 
     *ret = (struct rule_test_alerts){.name = SPAN(""), .at = rule_test_place(node)};
@@ -162,10 +162,12 @@ static int parse_value(const struct yaml_node *node, double *ret)
         {SPAN_INIT(".nan"), (double)NAN},
     };
     struct span text = yaml_span(node);
-    char last = text.n > 0 ? text.p[text.n - 1] : ' ';
+    char last = ' ';
 
     if (!node->is_plain)
         return -EINVAL;
+    if (text.n > 0)
+        last = text.p[text.n - 1];
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (span_eq_nocase(text, words[i].text)) {
             *ret = words[i].v;
@@ -219,10 +221,10 @@ static int read_sample(void *ctx, const struct yaml_node *node, void *sample)
 {
     struct rule_test_reading *t = ctx;
     struct rule_test_sample *ret = sample;
-    struct doc_key keys[SAMPLE_KEYS_];
+    struct doc_key keys[SAMPLE_COUNT_];
     int r;
 
-    (void)doc_keys(&t->doc, node, "an expected sample", sample_keys, SAMPLE_KEYS_, keys);
+    (void)doc_keys(&t->doc, node, "an expected sample", sample_keys, SAMPLE_COUNT_, keys);
     read_value(t, &keys[SAMPLE_VALUE], &ret->v);
     r = read_series_name(t, &keys[SAMPLE_LABELS], &ret->labels);
     return r == 0 ? read_hist(t, &keys[SAMPLE_HISTOGRAM], &ret->h) : r;
@@ -272,8 +274,8 @@ static int read_expr_test(void *ctx, const struct yaml_node *node, void *expr_te
 {
     struct rule_test_reading *t = ctx;
     struct rule_test_expr *ret = expr_test;
-    struct doc_key keys[EXPR_KEYS_];
-    bool is_whole = doc_keys(&t->doc, node, "a promql_expr_test", expr_keys, EXPR_KEYS_, keys);
+    struct doc_key keys[EXPR_COUNT_];
+    bool is_whole = doc_keys(&t->doc, node, "a promql_expr_test", expr_keys, EXPR_COUNT_, keys);
     const struct doc_key *expr = &keys[EXPR_EXPR];
     int r = 0;
 

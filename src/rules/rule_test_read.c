@@ -18,9 +18,9 @@ enum file_key {
     FILE_GROUP_EVAL_ORDER,
     FILE_FUZZY_COMPARE,
     FILE_TESTS,
-    FILE_KEYS_,
+    FILE_COUNT_,
 };
-static const char *const file_keys[FILE_KEYS_] = {
+static const char *const file_keys[FILE_COUNT_] = {
     "rule_files", "evaluation_interval", "group_eval_order", "fuzzy_compare", "tests",
 };
 
@@ -33,9 +33,9 @@ enum test_key {
     TEST_EXTERNAL_LABELS,
     TEST_EXTERNAL_URL,
     TEST_START_TIMESTAMP,
-    TEST_KEYS_,
+    TEST_COUNT_,
 };
-static const char *const test_keys[TEST_KEYS_] = {
+static const char *const test_keys[TEST_COUNT_] = {
     "name",
     "interval",
     "input_series",
@@ -46,8 +46,8 @@ static const char *const test_keys[TEST_KEYS_] = {
     "start_timestamp",
 };
 
-enum series_key { SERIES_SERIES, SERIES_VALUES, SERIES_KEYS_ };
-static const char *const series_keys[SERIES_KEYS_] = {"series", "values"};
+enum series_key { SERIES_SERIES, SERIES_VALUES, SERIES_COUNT_ };
+static const char *const series_keys[SERIES_COUNT_] = {"series", "values"};
 
 /* A list of texts. */
 static int read_texts(struct rule_test_reading *t, const struct doc_key *k,
@@ -130,8 +130,8 @@ static int read_series(void *ctx, const struct yaml_node *node, void *series)
 {
     struct rule_test_reading *t = ctx;
     struct rule_test_series *ret = series;
-    struct doc_key keys[SERIES_KEYS_];
-    bool is_whole = doc_keys(&t->doc, node, "an input series", series_keys, SERIES_KEYS_, keys);
+    struct doc_key keys[SERIES_COUNT_];
+    bool is_whole = doc_keys(&t->doc, node, "an input series", series_keys, SERIES_COUNT_, keys);
     int r;
 
     *ret = (struct rule_test_series){SPAN(""), SPAN(""), rule_test_place(node)};
@@ -203,12 +203,12 @@ static int read_test(void *ctx, const struct yaml_node *node, void *test_case)
 {
     struct rule_test_reading *t = ctx;
     struct rule_test_case *ret = test_case;
-    struct doc_key keys[TEST_KEYS_];
+    struct doc_key keys[TEST_COUNT_];
     int r;
 
     *ret = (struct rule_test_case){
         .name = SPAN(""), .external_url = SPAN(""), .at = rule_test_place(node)};
-    (void)doc_keys(&t->doc, node, "a test", test_keys, TEST_KEYS_, keys);
+    (void)doc_keys(&t->doc, node, "a test", test_keys, TEST_COUNT_, keys);
     doc_duration(&t->doc, &keys[TEST_INTERVAL], &ret->interval_ms);
     if (ret->interval_ms == 0)
         ret->interval_ms = t->test->interval_ms;
@@ -231,13 +231,13 @@ static int read_test(void *ctx, const struct yaml_node *node, void *test_case)
 
 static int read_root(struct rule_test_reading *t)
 {
-    struct doc_key keys[FILE_KEYS_];
+    struct doc_key keys[FILE_COUNT_];
     struct rule_test *test = t->test;
     int r;
 
     if (!t->doc.root)
         return 0;
-    (void)doc_keys(&t->doc, t->doc.root, "a file of rule tests", file_keys, FILE_KEYS_, keys);
+    (void)doc_keys(&t->doc, t->doc.root, "a file of rule tests", file_keys, FILE_COUNT_, keys);
     doc_duration(&t->doc, &keys[FILE_EVALUATION_INTERVAL], &test->interval_ms);
     if (test->interval_ms == 0)
         test->interval_ms = DEFAULT_INTERVAL_MS;

@@ -130,13 +130,13 @@ static int order_alerts(struct rule_test_running *t, struct arena *a)
 {
     const struct rule_test_case *test = t->run.test;
 
-    t->by_time = arena_array(a, test->n_alerts, sizeof(*t->by_time));
+    t->by_time = arena_array(a, test->n_alerts, sizeof(struct rule_test_alerts *));
     if (!t->by_time)
         return -ENOMEM;
     for (size_t i = 0; i < test->n_alerts; i++)
         t->by_time[i] = &test->alerts[i];
     if (test->n_alerts > 1)
-        qsort(t->by_time, test->n_alerts, sizeof(*t->by_time), time_cmp);
+        qsort(t->by_time, test->n_alerts, sizeof(struct rule_test_alerts *), time_cmp);
     return 0;
 }
 

@@ -6,7 +6,8 @@
 #include "base/mem.h"
 #include "rules/rules_private.h"
 
-enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS };
+#define SECOND_MS INT64_C(1000)
+#define MINUTE_MS (60 * SECOND_MS)
 
 /* --- birth and end --- */
 
