@@ -13,7 +13,9 @@
 
 #include "base/attr.h"
 
-enum { DAY_MS = 24 * 60 * 60 * 1000, MINUTE_MS = 60 * 1000, QUERY_MAX = 160 };
+#define MINUTE_MS (INT64_C(60) * 1000)
+
+enum { DAY_MS = 24 * 60 * 60 * 1000, QUERY_MAX = 160 };
 
 static const struct propose_stage stages[] = {
     {"ttft", "llm_ttft_seconds", "LLMTimeToFirstTokenSlow", "P1", "for its first token",

@@ -2,6 +2,7 @@
 #include "incident/curves.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -50,7 +51,7 @@ _Static_assert(ARRAY_LEN(curves_kinds) <= CURVES_MAX, "curves");
 
 int curves_expr(const struct curves_kind *k, int64_t range_ms, struct buf *out)
 {
-    struct span rest = span_cstr(k->expr);
+    struct span rest = span_of(k->expr, strlen(k->expr));
     int r = 0;
     while (r == 0) {
         size_t at = span_find(rest, SPAN("$R"));

@@ -64,8 +64,8 @@ struct incident_summary {
 };
 /* Names of alerts, each once, as the JSON array. */
 int incident_db_names(const struct incident *c, struct buf *out) WARN_UNUSED;
-/* n_notes, acknowledged_*, is_noise of s->row; texts in the arena. */
-int incident_db_add_acts(struct db *d, struct arena *a, struct incident_summary *s) WARN_UNUSED;
+/* n_notes, acknowledged_*, is_noise of ret->row; texts in the arena. */
+int incident_db_add_acts(struct db *d, struct arena *a, struct incident_summary *ret) WARN_UNUSED;
 /* Newest first, at most f->limit; a visit that returns nonzero ends it. */
 int incident_db_list(struct db *d, const struct incidents_filter *f,
                      int (*visit)(void *ctx, const struct incident_summary *s),

@@ -70,12 +70,13 @@ static float largest(const float *at, size_t from, size_t to)
 int readable_plot(const float *at, size_t n, size_t width, struct buf *out)
 {
     static const char *const marks[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    const size_t highest = ARRAY_LEN(marks) - 1;
     float max = largest(at, 0, n);
     size_t n_marks = n < width ? n : width;
     int r = 0;
     for (size_t i = 0; i < n_marks && r == 0; i++) {
         float v = largest(at, i * n / n_marks, (i + 1) * n / n_marks);
-        float share = max > 0 ? v / max * (float)(ARRAY_LEN(marks) - 1) : 0;
+        float share = max > 0 ? v / max * (float)highest : 0;
         size_t height = share > 0 ? (size_t)(share + 0.5F) : 0;
         r = buf_append(out, v == -INFINITY ? SPAN("·") : span_cstr(marks[height]));
     }

@@ -10,7 +10,7 @@
 
 #include "review/review_private.h"
 
-enum { MINUTE_MS = 60 * 1000 };
+#define MINUTE_MS (INT64_C(60) * 1000)
 static const int64_t candidates[] = {MINUTE_MS,      2 * MINUTE_MS,  3 * MINUTE_MS,
                                      5 * MINUTE_MS,  10 * MINUTE_MS, 15 * MINUTE_MS,
                                      20 * MINUTE_MS, 30 * MINUTE_MS};

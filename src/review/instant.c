@@ -5,7 +5,7 @@
 
 void instant_init(struct instant *a)
 {
-    buf_init(&a->text, 2 * PROMQL_QUERY_MAX);
+    buf_init(&a->text, (size_t)2 * PROMQL_QUERY_MAX);
     a->_expr = NULL;
 }
 

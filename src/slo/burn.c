@@ -10,7 +10,9 @@
 
 #define PART_MAX 0.5
 
-enum { MINUTE = 60, HOUR = 60 * MINUTE, DAY = 24 * HOUR };
+#define MINUTE INT64_C(60)
+#define HOUR   (60 * MINUTE)
+#define DAY    (24 * HOUR)
 
 const struct slo_burn slo_burns[SLO_BURNS] = {
     {true, "1h", "5m", HOUR, 5 * MINUTE, 14.4, 1},
@@ -48,7 +50,7 @@ uint32_t slo_burn_min_bad(const struct slo_burn *b, double target, uint32_t min_
 double slo_burn_reach_s(const struct slo_burn *b, double target, uint32_t min_bad, double per_hour)
 {
     double part_s = slo_burn_part(b, target) * (double)b->long_s;
-    double count_s = slo_burn_min_bad(b, target, min_bad) * HOUR / per_hour;
+    double count_s = slo_burn_min_bad(b, target, min_bad) * (double)HOUR / per_hour;
 
     return count_s > (double)b->long_s ? -1 : fmax(part_s, count_s);
 }

@@ -53,7 +53,7 @@ const char *slo_duration_text(int64_t ns, char *dst)
     static const struct {
         int64_t ns;
         const char *name;
-    } units[] = {{24 * 3600 * NS_PER_S, "d"},
+    } units[] = {{24 * (3600 * NS_PER_S), "d"},
                  {3600 * NS_PER_S, "h"},
                  {60 * NS_PER_S, "m"},
                  {NS_PER_S, "s"},
