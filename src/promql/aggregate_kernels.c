@@ -31,7 +31,7 @@ static int add_histogram(struct aggregation *x, struct aggregate_group *g, const
     if (c->h[i]->hint == FHIST_NOT_RESET)
         g->kinds[i] |= AGGREGATE_NOT_RESET;
     if (!g->h)
-        g->h = arena_zalloc(x->work, x->n_steps, sizeof(*g->h));
+        g->h = arena_zalloc(x->work, x->n_steps, sizeof(struct fhist *));
     if (!g->h)
         return -ENOMEM;
     if (!g->h[i])

@@ -64,7 +64,7 @@ int binary_cells_init(struct binary_cells *b, struct eval *e, const struct node 
     b->both = arena_zalloc(work, n_steps, 1);
     b->keep = arena_zalloc(work, n_steps, 1);
     b->v = arena_zalloc(work, n_steps, sizeof(*b->v));
-    b->_h_room = arena_zalloc(work, n_steps, sizeof(*b->_h_room));
+    b->_h_room = arena_zalloc(work, n_steps, sizeof(const struct fhist *));
     return b->both && b->keep && b->v && b->_h_room ? 0 : -ENOMEM;
 }
 

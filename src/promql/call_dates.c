@@ -58,12 +58,14 @@ static int days_in(int64_t year, int month)
 
 double call_date_minute(double t)
 {
-    return date_of(t).second / 60 % 60;
+    int minute = date_of(t).second / 60 % 60;
+    return minute;
 }
 
 double call_date_hour(double t)
 {
-    return date_of(t).second / 3600;
+    int hour = date_of(t).second / 3600;
+    return hour;
 }
 
 double call_date_day_of_week(double t)

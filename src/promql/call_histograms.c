@@ -158,18 +158,24 @@ static int quantile_arg(struct eval *e, const struct node *n, size_t k, const st
     return r;
 }
 
-/* Of the vector in argument of the quantiles that n_q arguments from q_at ask for. */
-static int quantiles(struct eval *e, const struct node *n, size_t of, size_t q_at, size_t n_q,
-                     struct span label, const struct grid *g, struct arena *a, struct value *ret)
+/* Which of a call's arguments say what. */
+struct quantile_args {
+    size_t of;         /* the vector */
+    size_t from, n;    /* quantiles */
+    struct span label; /* of the results; NULL: none */
+};
+
+static int quantiles(struct eval *e, const struct node *n, const struct quantile_args *args,
+                     const struct grid *g, struct arena *a, struct value *ret)
 {
     struct arena work;
     struct histograms x;
     arena_init(&work, e->budget);
-    int r = histograms_init(&x, e, call_arg(n, of), g, a, &work);
-    x.label = label;
-    for (size_t k = q_at; r == 0 && k < q_at + n_q; k++) {
+    int r = histograms_init(&x, e, call_arg(n, args->of), g, a, &work);
+    x.label = args->label;
+    for (size_t k = 0; r == 0 && k < args->n; k++) {
         double *q;
-        r = quantile_arg(e, n, k, g, &work, &q);
+        r = quantile_arg(e, n, args->from + k, g, &work, &q);
         if (r == 0)
             r = quantile_all(&x, q);
     }
@@ -184,13 +190,16 @@ static int quantiles(struct eval *e, const struct node *n, size_t of, size_t q_a
 int call_histogram_quantile(struct eval *e, const struct node *n, const struct grid *g,
                             struct arena *a, struct value *ret)
 {
-    return quantiles(e, n, 1, 0, 1, (struct span){NULL, 0}, g, a, ret);
+    const struct quantile_args args = {.of = 1, .from = 0, .n = 1};
+    return quantiles(e, n, &args, g, a, ret);
 }
 
 int call_histogram_quantiles(struct eval *e, const struct node *n, const struct grid *g,
                              struct arena *a, struct value *ret)
 {
-    return quantiles(e, n, 0, 2, n->call.n_args - 2, call_arg(n, 1)->string, g, a, ret);
+    const struct quantile_args args = {
+        .of = 0, .from = 2, .n = n->call.n_args - 2, .label = call_arg(n, 1)->string};
+    return quantiles(e, n, &args, g, a, ret);
 }
 
 static int fraction_cell(struct histograms *x, struct histogram *h, double lower, double upper,

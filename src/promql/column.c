@@ -22,7 +22,7 @@ int column_new(struct arena *a, size_t n_steps, struct column *ret)
 int column_need_h(struct arena *a, size_t n_steps, struct column *c)
 {
     if (!c->h)
-        c->h = arena_zalloc(a, n_steps, sizeof(*c->h));
+        c->h = arena_zalloc(a, n_steps, sizeof(const struct fhist *));
     return c->h ? 0 : -ENOMEM;
 }
 

@@ -10,11 +10,11 @@
 #include "promql/parser.h"
 #include "series/duration.h"
 
-int promql_parse_duration(struct span s, int64_t *ret_ms)
+int promql_parse_duration(struct span text, int64_t *ret_ms)
 {
     double seconds;
-    if (num_parse_double(s, &seconds) != 0)
-        return duration_parse(s, ret_ms);
+    if (num_parse_double(text, &seconds) != 0)
+        return duration_parse(text, ret_ms);
     double ms = round(seconds * 1000);
     if (fabs(ms) > (double)(INT64_MAX / 1000000))
         return -ERANGE;

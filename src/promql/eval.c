@@ -140,7 +140,7 @@ static int spread(struct eval *e, const struct grid *g, struct arena *a, struct 
         for (size_t i = 0; i < g->n; i++) {
             wide.v[i] = c->v[0];
             wide.has[i] = c->has[0];
-            if (wide.h)
+            if (c->h)
                 wide.h[i] = c->h[0];
         }
         *c = wide;

@@ -150,8 +150,8 @@ static size_t format_q(double q, char *dst)
     size_t n = num_format_double(q, dst);
     struct span s = span_of(dst, n);
     if (isfinite(q) && span_find_char(s, '.') == n && span_find_char(s, 'e') == n) {
-        memcpy(dst + n, ".0", 2);
-        n += 2;
+        dst[n++] = '.';
+        dst[n++] = '0';
     }
     return n;
 }

@@ -90,7 +90,7 @@ static int last_step(struct range_call *c, const struct window *w, bool is_rate,
         return 0;
     if (!a.h != !b.h)
         return range_say(c, RANGE_MIXED);
-    if (a.h)
+    if (a.h && b.h)
         return histogram_step(c, &a, &b, is_rate, ret);
     ret->v = is_rate && b.v < a.v ? b.v : b.v - a.v;
     if (is_rate)

@@ -13,7 +13,7 @@ static int run_new(struct arena *a, size_t n, bool has_h, struct run *ret, int64
 {
     *t = arena_array(a, n, sizeof(**t));
     *v = arena_array(a, n, sizeof(**v));
-    *h = has_h ? arena_zalloc(a, n, sizeof(**h)) : NULL;
+    *h = has_h ? arena_zalloc(a, n, sizeof(const struct fhist *)) : NULL;
     *ret = (struct run){.t = *t, .v = *v, .h = (const struct fhist *const *)*h};
     return *t && *v && (*h || !has_h) ? 0 : -ENOMEM;
 }

@@ -76,7 +76,7 @@ static const struct node *parse_match(struct parser *p)
     const struct node *n = parser_selector(p, has_name ? &name : NULL);
     if (n && !parser_is(p, TOKEN_END))
         parser_unexpected(p);
-    if (!p->failed && !selects_something(n)) {
+    if (n && !p->failed && !selects_something(n)) {
         parser_fail(p, 0, 0, "match[] must contain at least one non-empty matcher");
         p->error->line = 0;
     }

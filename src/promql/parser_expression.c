@@ -69,7 +69,7 @@ bool parser_arguments(struct parser *p, const struct node ***ret, size_t *ret_n,
         return false;
     *ret_to = token_end(&t);
     *ret_n = n;
-    *ret = parser_alloc(p, (n ? n : 1) * sizeof(**ret));
+    *ret = parser_alloc(p, (n ? n : 1) * sizeof(const struct node *));
     for (size_t i = 0; *ret && first; first = first->next)
         (*ret)[i++] = first->node;
     return *ret != NULL;

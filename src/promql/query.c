@@ -11,10 +11,10 @@
 #include "promql/column.h"
 #include "promql/time.h"
 
-static const struct promql_options defaults = {.lookback_ms = 5 * 60 * 1000,
-                                               .default_step_ms = 60 * 1000,
+static const struct promql_options defaults = {.lookback_ms = INT64_C(5) * 60 * 1000,
+                                               .default_step_ms = INT64_C(60) * 1000,
                                                .max_bytes = (size_t)1 << 30,
-                                               .max_samples = 50 * 1000 * 1000};
+                                               .max_samples = UINT64_C(50) * 1000 * 1000};
 
 static struct promql_options filled(const struct promql_options *o)
 {

@@ -37,7 +37,8 @@ static size_t escape_one(struct span *s, char dst[8])
         return 2;
     }
     static const char hex[] = "0123456789abcdef";
-    memcpy(dst, "\\x", 2);
+    dst[0] = '\\';
+    dst[1] = 'x';
     dst[2] = hex[c >> 4];
     dst[3] = hex[c & 15];
     return 4;
@@ -112,7 +113,9 @@ static size_t unescape_one(struct span *s, char dst[4])
     if (c == 'u' || c == 'U')
         return utf8_put(digits(s, c == 'u' ? 4 : 8, 16), dst);
     const char *known = memchr(short_escapes, c, sizeof(short_escapes) - 1);
-    dst[0] = known ? (char)('\a' + (known - short_escapes)) : c;
+    dst[0] = c;
+    if (known)
+        dst[0] = (char)('\a' + (known - short_escapes));
     return 1;
 }
 

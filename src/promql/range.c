@@ -60,7 +60,7 @@ static int split_samples(struct samples *x, struct arena *work, struct range_ser
     s->fv = x->v;
     if (x->h) {
         s->ht = arena_array(work, x->n, sizeof(*s->ht));
-        s->hh = arena_array(work, x->n, sizeof(*s->hh));
+        s->hh = arena_array(work, x->n, sizeof(const struct fhist *));
         if (!s->ht || !s->hh)
             return -ENOMEM;
     }
@@ -99,7 +99,7 @@ static int split_column(const struct column *c, const struct grid *g, struct are
     s->ft = arena_array(work, g->n, sizeof(*s->ft));
     s->fv = arena_array(work, g->n, sizeof(*s->fv));
     s->ht = c->h ? arena_array(work, g->n, sizeof(*s->ht)) : NULL;
-    s->hh = c->h ? arena_array(work, g->n, sizeof(*s->hh)) : NULL;
+    s->hh = c->h ? arena_array(work, g->n, sizeof(const struct fhist *)) : NULL;
     if (!s->ft || !s->fv || (c->h && (!s->ht || !s->hh)))
         return -ENOMEM;
     for (size_t i = 0; i < g->n; i++) {

@@ -244,7 +244,7 @@ static int row_of_run(struct script *s, const struct script_eval *e, const struc
     size_t cap = n + run->n;
     uint8_t *has = arena_zalloc(&s->arena, cap, sizeof(*has));
     double *v = arena_zalloc(&s->arena, cap, sizeof(*v));
-    const struct fhist **h = arena_zalloc(&s->arena, cap, sizeof(*h));
+    const struct fhist **h = arena_zalloc(&s->arena, cap, sizeof(const struct fhist *));
 
     if (!has || !v || !h)
         return -ENOMEM;

@@ -7,7 +7,7 @@
 #include "promql/script_private.h"
 #include "series/number.h"
 
-static const char *const kind_names[EXPECT_KINDS_] = {
+static const char *const kind_names[EXPECT_COUNT_] = {
     [EXPECT_ORDERED] = "ordered", [EXPECT_FAIL] = "fail", [EXPECT_WARN] = "warn",
     [EXPECT_NO_WARN] = "no_warn", [EXPECT_INFO] = "info", [EXPECT_NO_INFO] = "no_info"};
 
@@ -133,9 +133,9 @@ static int read_expect(struct script *s, struct span line, struct script_eval *e
         return expect_string(s, rest, e);
     if (span_eq(word, SPAN("range")) && span_eq(script_take_word(&rest), SPAN("vector")))
         return expect_range_vector(s, rest, e);
-    while (kind < EXPECT_KINDS_ && !span_eq(word, span_cstr(kind_names[kind])))
+    while (kind < EXPECT_COUNT_ && !span_eq(word, span_cstr(kind_names[kind])))
         kind++;
-    if (kind == EXPECT_KINDS_)
+    if (kind == EXPECT_COUNT_)
         return script_wrong(s, "expect what? fail, warn, no_warn, info, no_info, ordered, string "
                                "or range vector");
     bool is_pattern = span_starts_with(how, SPAN("regex:"));

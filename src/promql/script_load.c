@@ -121,7 +121,8 @@ static int series_cmp(const void *a, const void *b)
 /* Leaves those out that a later line of the same load tells anew. */
 static int keep_last_of_each(struct script *s, struct script_series **series, size_t n)
 {
-    const struct script_series **sorted = arena_array(&s->arena, n, sizeof(*sorted));
+    const struct script_series **sorted =
+        arena_array(&s->arena, n, sizeof(const struct script_series *));
     struct script_series *kept = NULL;
     size_t n_all = 0;
 
@@ -130,7 +131,7 @@ static int keep_last_of_each(struct script *s, struct script_series **series, si
     for (struct script_series *i = *series; i; i = i->next)
         sorted[n_all++] = i;
     if (n_all > 1)
-        qsort(sorted, n_all, sizeof(*sorted), series_cmp);
+        qsort(sorted, n_all, sizeof(const struct script_series *), series_cmp);
     for (size_t i = n_all; i > 0; i--) {
         struct script_series *copy;
         if (i < n_all && labels_eq(sorted[i - 1]->labels, sorted[i]->labels))

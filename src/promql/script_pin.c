@@ -43,7 +43,7 @@ static const struct node *pin_node(struct pin *p, const struct node *n);
 
 static void pin_call(struct pin *p, struct node *n)
 {
-    const struct node **args = arena_array(p->arena, n->call.n_args, sizeof(*args));
+    const struct node **args = arena_array(p->arena, n->call.n_args, sizeof(const struct node *));
 
     p->is_unsafe |= is_unsafe(n->call.function->name);
     if (!args) {

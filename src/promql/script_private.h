@@ -85,7 +85,7 @@ enum script_expect_kind {
     EXPECT_NO_WARN,
     EXPECT_INFO,
     EXPECT_NO_INFO,
-    EXPECT_KINDS_,
+    EXPECT_COUNT_,
 };
 struct script_expect {
     enum script_expect_kind kind;

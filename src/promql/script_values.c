@@ -17,12 +17,14 @@ struct sequence {
 
 static int sequence_grow(struct sequence *q, size_t n)
 {
-    if (n > SCRIPT_LINE_VALUES_MAX)
-        return err_set(q->script->reterr, -E2BIG, "%d: more than %d values in one line",
-                       q->script->line, SCRIPT_LINE_VALUES_MAX);
-    if (n > SCRIPT_COMMAND_VALUES_MAX - q->script->n_read)
-        return err_set(q->script->reterr, -E2BIG, "%d: more than %d values in one command",
-                       q->script->line, SCRIPT_COMMAND_VALUES_MAX);
+    bool is_long_line = n > SCRIPT_LINE_VALUES_MAX;
+    if (is_long_line || n > SCRIPT_COMMAND_VALUES_MAX - q->script->n_read) {
+        (void)err_set(q->script->reterr, -E2BIG, "%d: more than %d values in one %s",
+                      q->script->line,
+                      is_long_line ? SCRIPT_LINE_VALUES_MAX : SCRIPT_COMMAND_VALUES_MAX,
+                      is_long_line ? "line" : "command");
+        return -E2BIG;
+    }
     struct script_value *at =
         arena_grow(&q->script->arena, q->at, q->n, n - q->n, &q->cap, sizeof(*at));
     if (!at)
@@ -44,23 +46,41 @@ static bool takes(struct span *s, char c)
     return true;
 }
 
+static size_t sign_length(struct span s)
+{
+    return span_at(s, 0) == '-' || span_at(s, 0) == '+' ? 1 : 0;
+}
+
+static size_t digits_length(struct span s)
+{
+    size_t n = 0;
+
+    while (is_digit(span_at(s, n)))
+        n++;
+    return n;
+}
+
 /* A word of letters, or a number up to what belongs to it no more: "1e-5", "-.5", "Inf". */
+static size_t number_length(struct span s)
+{
+    size_t n = sign_length(s), from = n;
+
+    while (is_digit(span_at(s, n)) || span_at(s, n) == '.')
+        n++;
+    if (n == from)
+        return s.n < n + 3 ? s.n : n + 3; /* Inf and NaN */
+    if (span_at(s, n) == 'e' || span_at(s, n) == 'E') {
+        n++;
+        n += sign_length(span_from(s, n));
+        n += digits_length(span_from(s, n));
+    }
+    return n;
+}
+
 static bool take_number(struct span *s, double *ret)
 {
-    size_t n = s->n > 0 && (s->p[0] == '-' || s->p[0] == '+') ? 1 : 0;
+    size_t n = number_length(*s);
 
-    if (n < s->n && (is_digit(s->p[n]) || s->p[n] == '.')) {
-        while (n < s->n && (is_digit(s->p[n]) || s->p[n] == '.'))
-            n++;
-        if (n < s->n && (s->p[n] == 'e' || s->p[n] == 'E')) {
-            n++;
-            n += n < s->n && (s->p[n] == '-' || s->p[n] == '+') ? 1 : 0;
-            while (n < s->n && is_digit(s->p[n]))
-                n++;
-        }
-    } else {
-        n = s->n < n + 3 ? s->n : n + 3; /* Inf and NaN */
-    }
     if (number_parse(span_of(s->p, n), ret) != 0)
         return false;
     (void)span_take(s, n);
@@ -70,13 +90,9 @@ static bool take_number(struct span *s, double *ret)
 /* x5; without one *ret stays. */
 static bool take_times(struct span *s, uint64_t *ret)
 {
-    size_t n = 0;
-
     if (!takes(s, 'x'))
         return true;
-    while (n < s->n && is_digit(s->p[n]))
-        n++;
-    return num_parse_u64(span_take(s, n), ret) == 0;
+    return num_parse_u64(span_take(s, digits_length(*s)), ret) == 0;
 }
 
 static int wrong_value(struct sequence *q, struct span item)

@@ -153,7 +153,7 @@ int select_each(struct eval *e, const struct node *n, const struct grid *g, cons
         r = selection_read(&s, i);
         if (r == 0)
             r = column_new(&cells, g->n, &c);
-        if (r < 0)
+        if (r != 0)
             break;
         c.labels = s.series[i].labels;
         r = fill(&s, &cells, false, &c);
@@ -177,7 +177,7 @@ static int select_all(struct eval *e, const struct node *n, const struct grid *g
         r = selection_read(&s, i);
         if (r == 0 && !c.v)
             r = column_new(a, g->n, &c);
-        if (r < 0)
+        if (r != 0)
             break;
         c.labels = s.series[i].labels;
         c.drops_name = wants_time;

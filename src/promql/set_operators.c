@@ -87,7 +87,7 @@ static int eval_or(struct eval *e, const struct node *n, const struct grid *g, s
         rc = groups_init(&x, n, &l, work);
     if (rc == 0)
         rc = filter(e, &x, &r, false);
-    return rc < 0 ? rc : join(e, &l, &r, a, g, ret);
+    return rc != 0 ? rc : join(e, &l, &r, a, g, ret);
 }
 
 static int eval_and_unless(struct eval *e, const struct node *n, const struct grid *g,
