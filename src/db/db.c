@@ -91,7 +91,7 @@ static void keep_private(const char *path)
     char name[4096 + 8];
     struct stat st;
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-        snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+        (void)snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
         if (stat(name, &st) == 0 && S_ISREG(st.st_mode) && (st.st_mode & MODE_OTHERS))
             (void)(chmod(name, st.st_mode & 07777 & ~(mode_t)MODE_OTHERS) == 0); /* not ours */
     }
@@ -175,7 +175,7 @@ enum db_place db_place(const struct db *d)
     int rc = sqlite3_file_control(d->_handle, "main", SQLITE_FCNTL_HAS_MOVED, &has_moved);
     if (rc == SQLITE_OK && has_moved)
         return DB_GONE;
-    snprintf(name, sizeof(name), "%s-wal", d->_path);
+    (void)snprintf(name, sizeof(name), "%s-wal", d->_path);
     return stat(name, &st) < 0 && errno == ENOENT ? DB_WAL_GONE : DB_IN_PLACE;
 }
 
@@ -186,7 +186,7 @@ int64_t db_size(const char *path)
     struct stat st;
     static const char *const suffixes[] = {"", "-wal"};
     for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-        snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
+        (void)snprintf(name, sizeof(name), "%s%s", path, suffixes[i]);
         if (stat(name, &st) == 0)
             n += st.st_size;
     }

@@ -50,7 +50,7 @@ static int find_name(const char *path, char *aside, size_t cap)
     struct tm tm;
     char when[32];
     gmtime_r(&now, &tm);
-    strftime(when, sizeof(when), "%Y%m%dT%H%M", &tm);
+    (void)strftime(when, sizeof(when), "%Y%m%dT%H%M", &tm);
     for (int i = 1; i <= N_NAMES; i++) {
         int n = i == 1 ? snprintf(aside, cap, "%s.damaged-%s", path, when)
                        : snprintf(aside, cap, "%s.damaged-%s-%d", path, when, i);

@@ -70,7 +70,7 @@ void db_rollback(struct db *d)
 
 int db_query_i64(struct db *d, const char *sql, int64_t *ret)
 {
-    sqlite3_stmt *s;
+    sqlite3_stmt *s = NULL;
     int r = db_prepare(d, sql, &s);
     if (r < 0)
         return r;
@@ -123,7 +123,7 @@ int db_bind_blob(sqlite3_stmt *s, int i, struct span blob)
 int db_checkpoint(struct db *d, int64_t *ret_wal_bytes)
 {
     enum { FRAME_HEADER_BYTES = 24 };
-    int64_t page_bytes;
+    int64_t page_bytes = 0;
     int n_frames, n_done;
     int r = db_query_i64(d, "PRAGMA page_size", &page_bytes);
     if (r < 0)
@@ -138,7 +138,7 @@ int db_checkpoint(struct db *d, int64_t *ret_wal_bytes)
 
 int db_shrink(struct db *d, int n_pages)
 {
-    int64_t n_free;
+    int64_t n_free = 0;
     int r = db_query_i64(d, "PRAGMA freelist_count", &n_free);
     if (r < 0 || n_free == 0)
         return r;

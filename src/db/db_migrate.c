@@ -61,8 +61,8 @@ static int apply(struct db *d, const struct db_schema *schema, int64_t from)
         r = db_exec(d, schema->migrations[i]);
     if (r < 0)
         return r;
-    snprintf(sql, sizeof(sql), "PRAGMA application_id=%" PRId32 "; PRAGMA user_version=%zu",
-             (int32_t)schema->application_id, schema->n_migrations);
+    (void)snprintf(sql, sizeof(sql), "PRAGMA application_id=%" PRId32 "; PRAGMA user_version=%zu",
+                   (int32_t)schema->application_id, schema->n_migrations);
     return db_exec(d, sql);
 }
 

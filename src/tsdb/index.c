@@ -65,7 +65,7 @@ static uint32_t *labels_slot(const struct index *x, const uint32_t *pairs, uint3
             return &x->by_labels[i];
         const struct series *s = x->by_id[at - 1];
         if (s->hash == hash && s->n_pairs == n_pairs &&
-            memcmp(s->pairs, pairs, 2 * n_pairs * sizeof(*pairs)) == 0)
+            memcmp(s->pairs, pairs, (size_t)2 * n_pairs * sizeof(*pairs)) == 0)
             return &x->by_labels[i];
     }
 }
@@ -177,7 +177,7 @@ static int prepare(struct index *x, uint32_t id, const uint32_t *pairs, uint32_t
     int r = ids_room(x, id);
     if (r == 0 && 2 * (x->n_series + 1) > x->n_by_labels)
         r = labels_rehash(x, x->n_by_labels ? 2 * x->n_by_labels : SLOTS_MIN);
-    for (uint32_t i = 0; r == 0 && i < n_pairs; i++)
+    for (size_t i = 0; r == 0 && i < n_pairs; i++)
         r = postings_room(x, pairs[2 * i], pairs[2 * i + 1]);
     return r;
 }
@@ -189,11 +189,11 @@ int index_load(struct index *x, uint32_t id, const uint32_t *pairs, uint32_t n_p
         return -ENOSPC;
     if (id < x->n_ids && x->by_id[id])
         return -EBADMSG;
-    struct series *s = mem_zalloc(1, sizeof(*s) + 2 * n_pairs * sizeof(*pairs));
+    struct series *s = mem_zalloc(1, sizeof(*s) + (size_t)2 * n_pairs * sizeof(*pairs));
     int r = s ? prepare(x, id, pairs, n_pairs) : -ENOMEM;
     uint32_t hash = hash_pairs(pairs, n_pairs);
     uint32_t *slot = r == 0 ? labels_slot(x, pairs, n_pairs, hash) : NULL;
-    if (r < 0 || *slot != 0) {
+    if (!slot || *slot != 0) {
         mem_free(s);
         return r < 0 ? r : -EBADMSG;
     }
@@ -202,8 +202,8 @@ int index_load(struct index *x, uint32_t id, const uint32_t *pairs, uint32_t n_p
     s->n_pairs = n_pairs;
     s->t_first = s->t_last = s->t_sealed = INDEX_NEVER;
     if (n_pairs > 0)
-        memcpy(s->pairs, pairs, 2 * n_pairs * sizeof(*pairs));
-    for (uint32_t i = 0; i < n_pairs; i++) {
+        memcpy(s->pairs, pairs, (size_t)2 * n_pairs * sizeof(*pairs));
+    for (size_t i = 0; i < n_pairs; i++) {
         struct postings *p = *pair_slot(x, pairs[2 * i], pairs[2 * i + 1]);
         p->ids[p->n++] = id;
         symbols_refer(&x->symbols, pairs[2 * i]);
@@ -337,11 +337,11 @@ void index_forget(struct index *x, bool (*is_dead)(void *ctx, const struct serie
 
 size_t index_bytes(const struct index *x)
 {
-    size_t n = symbols_bytes(&x->symbols) + x->cap * sizeof(*x->by_id) +
-               x->n_by_labels * sizeof(*x->by_labels) + x->n_by_pair * sizeof(*x->by_pair);
+    size_t n = symbols_bytes(&x->symbols) + x->cap * sizeof(struct series *) +
+               x->n_by_labels * sizeof(*x->by_labels) + x->n_by_pair * sizeof(struct postings *);
     for (uint32_t i = 0; i < x->n_ids; i++)
         if (x->by_id[i])
-            n += sizeof(struct series) + 2 * x->by_id[i]->n_pairs * sizeof(uint32_t);
+            n += sizeof(struct series) + (size_t)2 * x->by_id[i]->n_pairs * sizeof(uint32_t);
     for (uint32_t i = 0; i < x->n_by_pair; i++)
         if (x->by_pair[i])
             n += sizeof(struct postings) + x->by_pair[i]->cap * sizeof(uint32_t);

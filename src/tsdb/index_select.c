@@ -74,7 +74,7 @@ static struct base base_find(struct selection *s)
 
 static uint32_t value_of(const struct series *s, uint32_t name)
 {
-    for (uint32_t i = 0; i < s->n_pairs; i++)
+    for (size_t i = 0; i < s->n_pairs; i++)
         if (s->pairs[2 * i] == name)
             return s->pairs[2 * i + 1];
     return 0;
@@ -124,7 +124,7 @@ static int take(struct selection *s, const struct series *series)
     if (!refs || !pairs)
         return -ENOMEM;
     s->refs = refs;
-    for (uint32_t i = 0; r == 0 && i < series->n_pairs; i++) {
+    for (size_t i = 0; r == 0 && i < series->n_pairs; i++) {
         r = copy_text(s, series->pairs[2 * i], &pairs[i].name);
         if (r == 0)
             r = copy_text(s, series->pairs[2 * i + 1], &pairs[i].value);

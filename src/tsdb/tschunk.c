@@ -112,7 +112,7 @@ int tschunk_append_hist(struct tschunk *c, int64_t t_ms, const struct fhist *h)
 
 int tschunk_write(const struct tschunk *c, struct bytes *out)
 {
-    uint8_t *at = bytes_room(out, VARINT_MAX_BYTES * (5 + c->n_columns) + tschunk_bytes(c));
+    uint8_t *at = bytes_room(out, (size_t)VARINT_MAX_BYTES * (5 + c->n_columns) + tschunk_bytes(c));
     if (!at)
         return -ENOMEM;
     at = varint_put(at, c->n);

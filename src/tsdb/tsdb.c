@@ -18,7 +18,7 @@ void tsdb_configure(struct tsdb *t, const struct tsdb_config *config)
 {
     static const int64_t keep[TSDB_TIERS] = {8 * PLACE_DAY_MS, 90 * PLACE_DAY_MS,
                                              400 * PLACE_DAY_MS};
-    static const int64_t resolution[TSDB_TIERS] = {0, 300 * 1000, 3600 * 1000};
+    static const int64_t resolution[TSDB_TIERS] = {0, INT64_C(300) * 1000, INT64_C(3600) * 1000};
     t->config = *config;
     for (int i = 0; i < TSDB_TIERS; i++) {
         if (t->config.keep_ms[i] == 0)
@@ -269,7 +269,7 @@ static int open_file(struct tsdb *t, bool *ret_was_damaged, struct err *reterr)
 int tsdb_lock(struct tsdb *t, struct err *reterr)
 {
     char name[sizeof(t->path) + 8];
-    snprintf(name, sizeof(name), "%s.lock", t->path);
+    (void)snprintf(name, sizeof(name), "%s.lock", t->path);
     t->lock_fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (t->lock_fd < 0)
         return err_set(reterr, -errno, "could not open \"%s\": %s", name, err_str(-errno));
