@@ -26,6 +26,7 @@ struct entry {
 
 struct label_table {
     const char *name;
+    char *own_name; /* freed with the table; NULL: name is a constant */
     uint32_t max_values;
     uint32_t mask;                  /* slots - 1 */
     _Atomic(struct entry *) *slots; /* by hash, linear probing */
@@ -116,6 +117,7 @@ static void table_done(struct label_table *table)
         mem_free(atomic_load_explicit(&table->slots[s], memory_order_relaxed));
     mem_free(table->slots);
     mem_free(table->texts);
+    mem_free(table->own_name);
     *table = (struct label_table){0};
 }
 
@@ -155,6 +157,7 @@ int label_set_add(struct label_set *t, const char *name, uint32_t max_values)
         mem_free(own);
         return -ENOMEM;
     }
+    table->own_name = own;
     t->n_business++;
     return 0;
 }
@@ -173,11 +176,8 @@ struct label_set *label_set_free(struct label_set *t)
 {
     if (!t)
         return NULL;
-    for (int i = 0; i < LABEL_COUNT_; i++) {
-        char *own = i >= LABEL_BUSINESS ? (char *)(uintptr_t)t->tables[i].name : NULL;
+    for (int i = 0; i < LABEL_COUNT_; i++)
         table_done(&t->tables[i]);
-        mem_free(own);
-    }
     pthread_mutex_destroy(&t->lock);
     mem_free(t);
     return NULL;
