@@ -42,14 +42,14 @@ static int choose_path(struct archive *a, int64_t day)
     char ending[32];
     for (int i = 1; i < NAMES_MAX; i++) {
         if (i == 1)
-            snprintf(ending, sizeof(ending), ".jsonl.zst");
+            (void)snprintf(ending, sizeof(ending), ".jsonl.zst");
         else
-            snprintf(ending, sizeof(ending), ".%d.jsonl.zst", i);
+            (void)snprintf(ending, sizeof(ending), ".%d.jsonl.zst", i);
         int r = day_path(a->dir, day, ending, a->path, sizeof(a->path));
         if (r < 0)
             return r;
         if (access(a->path, F_OK) < 0) {
-            snprintf(a->temporary, sizeof(a->temporary), "%s.tmp", a->path);
+            (void)snprintf(a->temporary, sizeof(a->temporary), "%s.tmp", a->path);
             return 0;
         }
     }
@@ -161,7 +161,7 @@ static int write_lines(struct archive *a, size_t n)
         r = record_to_json(&a->records[i], &a->lines);
         if (r == 0)
             r = buf_append(&a->lines, SPAN("\n"));
-        if (r == 0 && buf_len(&a->lines) + 2 * RECORD_LINE_MAX + 1 > LINES_BYTES_MAX / 2)
+        if (r == 0 && buf_len(&a->lines) + (size_t)2 * RECORD_LINE_MAX + 1 > LINES_BYTES_MAX / 2)
             r = pack(a, ZSTD_e_continue);
     }
     return r;

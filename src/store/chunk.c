@@ -418,7 +418,7 @@ static int find_in_block(struct chunk_source *s, const struct chunk *c, struct s
 
 int chunk_find(struct chunk_source *s, const struct chunk *c, struct span id, uint32_t *ret_at)
 {
-    struct column column;
+    struct column column = {.bitmap = NULL};
     size_t k = 0;
     if (c->is_tail)
         return find_in_block(s, c, id, ret_at);

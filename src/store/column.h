@@ -34,7 +34,7 @@ int column_write_numbers(struct column_writer *w, const struct record_field *f, 
 int column_write_texts(struct column_writer *w, const struct record_field *f, const struct span *v,
                        size_t n, struct span *ret) WARN_UNUSED;
 
-enum column_form { COLUMN_PACKED, COLUMN_DICTIONARY, COLUMN_HEX, COLUMN_PLAIN, COLUMN_FORMS_ };
+enum column_form { COLUMN_PACKED, COLUMN_DICTIONARY, COLUMN_HEX, COLUMN_PLAIN, COLUMN_FORM_COUNT_ };
 
 struct column {
     enum record_type type;

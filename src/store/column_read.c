@@ -78,7 +78,7 @@ static int take_names(struct column_reader *r, struct bytes *b, int own, struct 
 static int take_head(struct column_reader *r, struct bytes *b, int own, struct column *c)
 {
     struct span head = bytes_take(b, 2);
-    if (head.n < 2 || fields_type(head.p[0]) < 0 || (unsigned char)head.p[1] >= COLUMN_FORMS_)
+    if (head.n < 2 || fields_type(head.p[0]) < 0 || (unsigned char)head.p[1] >= COLUMN_FORM_COUNT_)
         return -EBADMSG;
     c->type = (enum record_type)fields_type(head.p[0]);
     c->form = (enum column_form)head.p[1];

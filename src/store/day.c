@@ -347,9 +347,9 @@ int day_put(struct day *d, const struct day_block *b)
 static void mark_name(struct day_mark mark, char dst[40])
 {
     if (mark.is_of_other)
-        snprintf(dst, 40, "other_%llu", (unsigned long long)mark.epoch);
+        (void)snprintf(dst, 40, "other_%llu", (unsigned long long)mark.epoch);
     else
-        snprintf(dst, 40, "spill_number");
+        (void)snprintf(dst, 40, "spill_number");
 }
 
 static int set_mark(struct day *d, const char *name, uint64_t value)
@@ -386,7 +386,7 @@ int day_has_mark(struct day *d, struct day_mark mark)
     if (!mark.is_of_other)
         return mark.epoch == d->mark.epoch && mark.number <= d->mark.number;
     mark_name(mark, name);
-    snprintf(sql, sizeof(sql), "SELECT value FROM marks WHERE name = '%s'", name);
+    (void)snprintf(sql, sizeof(sql), "SELECT value FROM marks WHERE name = '%s'", name);
     int r = query(d, sql, &last);
     return r < 0 ? r : mark.number <= (uint64_t)last;
 }

@@ -140,7 +140,8 @@ static int compare_chunks(const void *x, const void *y)
 
 /* Rows of the chunk that are wanted, but for the order. *ret_ends: where they were read, else NULL.
  */
-static int select_rows(struct ask *a, const struct chunk *c, const int64_t **ret_ends)
+static int select_rows(struct ask *a, const struct chunk *c, bool are_ends_needed,
+                       const int64_t **ret_ends)
 {
     struct rows_reader *r = a->r;
     bool is_within = c->from_us >= a->from_us && c->to_us < a->to_us;
@@ -149,7 +150,7 @@ static int select_rows(struct ask *a, const struct chunk *c, const int64_t **ret
     *ret_ends = NULL;
     for (size_t i = 0; i < a->q->n_conditions && error == 0; i++)
         error = condition_apply(&a->conditions[i], r->source, c, r->numbers, r->keep);
-    if (error == 0 && (!a->q->order || !is_within))
+    if (error == 0 && (are_ends_needed || !is_within))
         error = chunk_ends(r->source, c, ret_ends);
     for (size_t i = 0; error == 0 && !is_within && i < c->n_rows; i++)
         r->keep[i] &= (*ret_ends)[i] >= a->from_us && (*ret_ends)[i] < a->to_us;
@@ -160,17 +161,18 @@ static int ask_chunk(struct ask *a, const struct chunk *c)
 {
     struct rows_reader *r = a->r;
     const int64_t *ends;
-    int error = select_rows(a, c, &ends);
-    if (error == 0 && a->q->order) {
+    bool is_by_end = !a->q->order;
+    int error = select_rows(a, c, is_by_end, &ends);
+    if (error == 0 && !is_by_end) {
         error = chunk_numbers(r->source, c, a->order, r->numbers);
         if (error == 0)
             return 0; /* none has it */
         error = error < 0 ? error : 0;
     }
     for (uint32_t i = 0; i < c->n_rows && error == 0; i++) {
-        double v = !r->keep[i]    ? (double)NAN
-                   : !a->q->order ? (double)ends[i]
-                                  : fields_value(record_fields[a->order].type, r->numbers[i]);
+        double v = !r->keep[i] ? (double)NAN
+                   : is_by_end ? (double)ends[i]
+                               : fields_value(record_fields[a->order].type, r->numbers[i]);
         struct hit h = {score_of(a, v), r->source->day, c->first_row + i};
         if (!isnan(v))
             add(a, &h);

@@ -162,7 +162,7 @@ static int find(struct rows_reader *r, struct span id,
 {
     int64_t *days;
     size_t n;
-    struct chunk c;
+    struct chunk c = {.first_row = 0};
     uint32_t at = 0;
     int result = rows_reader_days(r, INT64_MIN, INT64_MAX, &days, &n);
     if (result < 0)

@@ -26,7 +26,7 @@ enum { DIR_MODE = 0750, FILE_MODE = 0640, SPILL_RETRY_S = 10 };
 
 static void path_in(const struct store *s, const char *name, char path[DAY_PATH_MAX])
 {
-    snprintf(path, DAY_PATH_MAX, "%s/%s", s->dir, name);
+    (void)snprintf(path, DAY_PATH_MAX, "%s/%s", s->dir, name);
 }
 
 static int take_lock(struct store *s)
