@@ -132,7 +132,7 @@ static void run_test(void *ctx, struct alerts *a)
     const struct alerts_patience patience = {TEST_TIMEOUT_MS, prom_is_over, c};
     struct err err = {0};
     struct buf text;
-    buf_init(&text, 64 * 1024);
+    buf_init(&text, (size_t)64 * 1024);
     int r = alerts_test(a, receiver, &patience, &text, &err);
     if (r < 0 && r != -EREMOTEIO) {
         prom_fail(c, r == -ENOENT ? PROM_NOT_FOUND : PROM_INTERNAL, "%s%s%s", err.text,

@@ -29,6 +29,7 @@ static int write_one(struct jsonw *w, const struct hist_exemplar *e, const struc
 {
     char value[32];
     size_t n = num_format_double(hist_raw_to_unit(s->hist->bounds->layout, e->raw), value);
+    int64_t at_ms = e->at.us / 1000;
     jsonw_begin_object(w);
     jsonw_key(w, "labels");
     jsonw_begin_object(w);
@@ -38,7 +39,7 @@ static int write_one(struct jsonw *w, const struct hist_exemplar *e, const struc
     jsonw_key(w, "value");
     jsonw_str(w, span_of(value, n));
     jsonw_key(w, "timestamp");
-    jsonw_double(w, (double)(e->at.us / 1000) / 1000.0);
+    jsonw_double(w, (double)at_ms / 1000.0);
     jsonw_end_object(w);
     return jsonw_error(w);
 }

@@ -30,11 +30,12 @@ static bool add(struct selection *s, const struct matcher *matchers, size_t n_ma
     int r = prom_is_over(s->c);
     if (r == 0)
         r = s->reader->ops->select(s->reader, &what, s->c->arena, &found, &n);
-    struct series_ref *at =
-        r == 0 ? arena_grow(s->c->arena, s->at, s->n, n, &s->cap, sizeof(*at)) : NULL;
-    if (r == 0 && !at)
-        r = -ENOMEM;
-    if (r < 0) {
+    struct series_ref *at = NULL;
+    if (r == 0) {
+        at = arena_grow(s->c->arena, s->at, s->n, n, &s->cap, sizeof(*at));
+        r = at ? 0 : -ENOMEM;
+    }
+    if (r != 0) {
         prom_fail_query(s->c, r, "the series cannot be selected");
         return false;
     }

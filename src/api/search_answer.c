@@ -126,7 +126,7 @@ void search_list(struct prom_call *c)
         prom_fail(c, PROM_BAD_DATA, "%s%s%s", err.text, err.hint[0] ? "; " : "", err.hint);
     if (r < 0 || !open_rows(c, &rows))
         return;
-    buf_init(&p.line, 2 * RECORD_LINE_MAX);
+    buf_init(&p.line, (size_t)2 * RECORD_LINE_MAX);
     write_page(&p, rows);
     buf_done(&p.line);
     close_rows(c, rows);

@@ -117,8 +117,8 @@ static void item_line(struct text *t, struct span indent)
 {
     struct buf parts, first;
 
-    buf_init(&parts, 64 * 1024);
-    buf_init(&first, 64 * 1024);
+    buf_init(&parts, (size_t)64 * 1024);
+    buf_init(&first, (size_t)64 * 1024);
     t->error = buf_append(&first, indent);
     item_parts(t, &parts, &first);
     if (t->error == 0)
