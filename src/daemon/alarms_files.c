@@ -26,7 +26,7 @@ void alarms_files_done(struct alarms_files *f)
 
 int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret)
 {
-    struct rule_file **rules = mem_zalloc(from->n_rules + 1, sizeof(*rules));
+    struct rule_file **rules = mem_zalloc(from->n_rules + 1, sizeof(struct rule_file *));
     if (!rules)
         return -ENOMEM;
     for (size_t i = 0; i < from->n_rules; i++)
@@ -180,9 +180,11 @@ int alarms_read(const struct config *c, struct alarms_files *ret, struct alarms_
     struct reading f = {.files.rules = mem_zalloc(FILES_MAX, sizeof(struct rule_file *)),
                         .errs = reterrs,
                         .err = reterr};
-    int r = f.files.rules ? 0 : err_set(reterr, -ENOMEM, "out of memory");
+    int r = 0;
     err_list_init(&reterrs->list);
-    if (r == 0 && c->rules_builtin)
+    if (!f.files.rules)
+        return err_set(reterr, -ENOMEM, "out of memory");
+    if (c->rules_builtin)
         r = add_builtin(&f);
     if (r == 0)
         r = add_slos(&f, c);

@@ -23,11 +23,11 @@ struct alarms_trouble {
 
 struct alarms {
     pthread_t thread;
-    bool has_thread;
     struct store *store;
     char *dir;
     char *admin; /* address of the admin listener, as bound */
     _Atomic bool must_stop;
+    bool has_thread;
 
     pthread_mutex_t lock; /* of the following; alerts and incidents are set once, by the thread */
     pthread_cond_t bell;

@@ -139,6 +139,7 @@ struct config_bounds {
 
 struct config {
     atomic_int _refs;
+    enum log_level log_level;        /* of the operator's log */
     const char *file;                /* it was read from, borrowed; NULL: none */
     struct config_key_set _keys_set; /* those that file or command line told */
 
@@ -215,9 +216,8 @@ struct config {
     uint64_t query_max_samples;
     uint64_t query_max_bytes;
 
-    char *log_file;           /* of request records: a path, "-" standard output, "" none */
-    enum log_level log_level; /* of the operator's log */
-    char *data_dir;           /* "": nothing is kept */
+    char *log_file; /* of request records: a path, "-" standard output, "" none */
+    char *data_dir; /* "": nothing is kept */
 };
 
 /*

@@ -10,7 +10,7 @@
 #include "base/suggest.h"
 #include "daemon/config_values.h"
 
-#define THRESHOLD_MAX_NS (24 * 3600 * NS_PER_S)
+#define THRESHOLD_MAX_NS (24 * (3600 * NS_PER_S))
 
 /* "99.5%" is 0.995, as near as can be: the decimal point moves, nothing is divided. */
 static int take_target(const struct config_source *source, const struct config_key *key,

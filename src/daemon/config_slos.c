@@ -11,7 +11,7 @@
 #include "daemon/config_values.h"
 #include "slo/burn.h"
 
-#define DAY (24 * 3600 * NS_PER_S)
+#define DAY (24 * (3600 * NS_PER_S))
 
 /* --- the table --- */
 

@@ -175,7 +175,7 @@ static int listen_at(struct handover *h)
 
     if (fd < 0)
         return -errno;
-    (void)span_copy(span_cstr(h->path), at.sun_path, sizeof(at.sun_path));
+    (void)span_copy(span_of(h->path, strlen(h->path)), at.sun_path, sizeof(at.sun_path));
     (void)unlink(h->path); /* a process with our id that died */
     /* Nobody can connect before listen: the mode is right from the first moment on. */
     if (bind(fd, (const struct sockaddr *)(const void *)&at, sizeof(at)) < 0 ||

@@ -18,8 +18,8 @@
 enum { INHERITED_MAX = 32 };
 
 struct inherited_socket {
-    int fd; /* -1: given away */
     struct addr at;
+    int fd;        /* -1: given away */
     bool is_admin; /* it came as the admin listener's */
     bool is_ours;  /* nobody else will listen there once we stop */
 };

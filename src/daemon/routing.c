@@ -70,7 +70,8 @@ static int key_from_file(const struct config_upstream *u, char **ret, struct err
         warn_if_open(u);
         r = take_key(u, all, "file", u->key_file, ret, reterr);
     }
-    explicit_bzero((char *)(uintptr_t)all.p, all.n);
+    if (buf_len(&text) > 0)
+        explicit_bzero(buf_end(&text) - buf_len(&text), buf_len(&text));
     buf_done(&text);
     return r;
 }

@@ -131,7 +131,7 @@ static int sockets_receive(int fd, struct inherited *in)
 
 int takeover_begin(struct takeover *t, const char *path, struct inherited *in)
 {
-    int fd;
+    int fd = -1;
     int r = connect_to(path, &fd);
 
     if (r == -ENOENT || r == -ECONNREFUSED)
