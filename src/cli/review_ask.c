@@ -9,7 +9,7 @@
 #include "cli/flag.h"
 
 enum { FORM_MAX = 64 * 1024 };
-#define DAY_NS     (24 * 3600 * NS_PER_S)
+#define DAY_NS     (24 * (3600 * NS_PER_S))
 #define SINCE_DAYS 90
 
 struct options {
@@ -85,7 +85,7 @@ static int options_parse(int argc, char **argv, struct options *o, struct err *r
 
 static int put_form(const struct options *o, struct buf *form)
 {
-    int r = talk_add_seconds(form, SPAN("since"), (double)(o->since_ns / NS_PER_S));
+    int r = talk_add_seconds(form, SPAN("since"), (double)o->since_ns / (double)NS_PER_S);
     if (r == 0 && o->to_s > 0)
         r = talk_add_seconds(form, SPAN("to"), o->to_s);
     return r == 0 && !o->is_json ? talk_add(form, SPAN("format"), SPAN("markdown")) : r;

@@ -78,6 +78,9 @@ test('what fired, what it cost, and what people say of it', async (t) => {
   const after = rowOf(await review(port, '--json', '--since', '30m'));
   assert.deepEqual([after.verdicts, after.marked_as_noise], [{ real: 0, noise: 1, unjudged: 0 }, 1]);
 
+  const short = JSON.parse((await review(port, '--json', '--since', '1500ms')).stdout).data;
+  assert.equal(Date.parse(short.to) - Date.parse(short.from), 1500);
+
   const { headers } = await request(port, '/api/v1/slo/review?since=1h&format=markdown');
   assert.equal(headers['content-type'], 'text/markdown; charset=utf-8');
 });
