@@ -413,13 +413,14 @@ int alert_main(int argc, char **argv)
         (void)fputs(help, r == 0 ? stdout : stderr);
         return r == 0 ? 0 : 2;
     }
-    if (r == 1 && !c) {
-        r = err_set(&err, -EINVAL, "there is no command \"%.*s\"", SPAN_ARG(o.words[0]));
-        err_hint(&err, "list, silence, silences, unsilence, test, route or deliveries");
-    }
-    if (r == 1)
-        r = check(c, &o, &err);
     if (r < 0)
+        return flag_complain("alert", &err);
+    if (!c) {
+        (void)err_set(&err, -EINVAL, "there is no command \"%.*s\"", SPAN_ARG(o.words[0]));
+        err_hint(&err, "list, silence, silences, unsilence, test, route or deliveries");
+        return flag_complain("alert", &err);
+    }
+    if (check(c, &o, &err) < 0)
         return flag_complain("alert", &err);
     r = c->run(&o, &err);
     if (r < 0)

@@ -25,22 +25,22 @@ static int put_age(struct buf *out, struct span time, int64_t now_ms)
     s = s < 0 ? -s : s;
     if (s < 120)
         return buf_printf(out, "%lld s", (long long)s);
-    if (s < 2 * 3600)
+    if (s < INT64_C(2) * 3600)
         return buf_printf(out, "%lld min", (long long)s / 60);
-    if (s < 2 * 86400)
+    if (s < INT64_C(2) * 86400)
         return buf_printf(out, "%lld h", (long long)s / 3600);
     return buf_printf(out, "%lld d", (long long)s / 86400);
 }
 
 /* --- alerts --- */
 
-static int put_labels(struct buf *out, const json_t *labels)
+static int put_labels(struct buf *out, json_t *labels)
 {
     const char *key;
     json_t *value;
     int r = 0;
     bool is_first = true;
-    json_object_foreach((json_t *)(uintptr_t)labels, key, value)
+    json_object_foreach(labels, key, value)
     {
         if (r < 0 || strcmp(key, "alertname") == 0 || strcmp(key, "tier") == 0)
             continue;
@@ -72,7 +72,7 @@ static int put_annotations(struct buf *out, const json_t *annotations)
 
 static int put_alert(struct buf *out, const json_t *a, int64_t now_ms)
 {
-    const json_t *labels = json_object_get(a, "labels");
+    json_t *labels = json_object_get(a, "labels");
     const json_t *status = json_object_get(a, "status");
     struct span tier = dialog_text(labels, "tier");
     if (!json_is_object(labels) || !json_is_object(status))

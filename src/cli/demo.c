@@ -37,7 +37,7 @@ struct demo {
 
 static void help_print(FILE *to)
 {
-    fputs(
+    (void)fputs(
         "usage: inferometer demo [--upstream URL] [--listen ADDR:PORT] [--admin ADDR:PORT]\n\n"
         "Starts a simulated engine, the gateway in front of it and a light load, all on loopback,\n"
         "and shows a live table. Ctrl-C stops everything, and what was kept meanwhile for\n"
@@ -115,7 +115,7 @@ static int sim_start(struct demo *d)
     if (!in || !fgets(line, sizeof(line), in) || !(at = strstr(line, "127.0.0.1:")))
         return -EIO;
     at[strcspn(at, " \r\n")] = '\0';
-    snprintf(d->sim_url, sizeof(d->sim_url), "http://%.200s", at);
+    (void)snprintf(d->sim_url, sizeof(d->sim_url), "http://%.200s", at);
     /* The pipe stays open: the simulator may go on printing into it. */
     return 0;
 }
@@ -127,7 +127,7 @@ static int load_start(struct demo *d, const char *listen)
                           "--duration",  "24h",  "--max-tokens", "120", "--json", NULL};
     int fd;
 
-    snprintf(url, sizeof(url), "http://%s/v1/chat/completions", listen);
+    (void)snprintf(url, sizeof(url), "http://%s/v1/chat/completions", listen);
     d->load = child_start(args, &fd); /* its report goes nowhere */
     return d->load < 0 ? -errno : 0;
 }
@@ -142,8 +142,8 @@ static void data_dir_make(struct demo *d)
     (void)snprintf(d->data_dir, sizeof(d->data_dir), "%.200s/inferometer-demo-XXXXXX",
                    where && where[0] ? where : "/tmp");
     if (!mkdtemp(d->data_dir)) {
-        fprintf(stderr, "inferometer: no history, \"%s\" could not be made: %s\n", d->data_dir,
-                err_str(-errno));
+        (void)fprintf(stderr, "inferometer: no history, \"%s\" could not be made: %s\n",
+                      d->data_dir, err_str(-errno));
         d->data_dir[0] = '\0';
     }
 }
@@ -159,7 +159,7 @@ static void data_dir_remove(const struct demo *d)
         (void)unlinkat(dirfd(dir), e->d_name, 0); /* "." and ".." are no files */
     closedir(dir);
     if (rmdir(d->data_dir) < 0)
-        fprintf(stderr, "inferometer: \"%s\" is left: %s\n", d->data_dir, err_str(-errno));
+        (void)fprintf(stderr, "inferometer: \"%s\" is left: %s\n", d->data_dir, err_str(-errno));
 }
 
 /* --- the table --- */
@@ -246,7 +246,7 @@ static void addresses_print(const struct demo *d, const struct daemon *gateway)
            d->upstream ? d->upstream : d->sim_url, d->upstream ? "" : " (simulated)",
            daemon_listen_text(gateway, 0), daemon_admin_text(gateway), daemon_admin_text(gateway),
            daemon_admin_text(gateway), daemon_admin_text(gateway));
-    fflush(stdout);
+    (void)fflush(stdout);
 }
 
 static int demo_run(struct demo *d)
@@ -257,7 +257,7 @@ static int demo_run(struct demo *d)
     if (!d->upstream) {
         r = sim_start(d);
         if (r < 0)
-            fprintf(stderr, "inferometer: could not start the simulator: %s\n", err_str(r));
+            (void)fprintf(stderr, "inferometer: could not start the simulator: %s\n", err_str(r));
     }
     data_dir_make(d);
     if (r == 0)
@@ -265,7 +265,7 @@ static int demo_run(struct demo *d)
     if (r == 0 && !d->upstream) {
         r = load_start(d, daemon_listen_text(gateway, 0));
         if (r < 0)
-            fprintf(stderr, "inferometer: could not start the load: %s\n", err_str(r));
+            (void)fprintf(stderr, "inferometer: could not start the load: %s\n", err_str(r));
     }
     if (r == 0) {
         addresses_print(d, gateway);
@@ -310,7 +310,7 @@ int demo_main(int argc, char **argv)
         }
     }
     if (optind < argc) {
-        fprintf(stderr, "inferometer demo: unexpected \"%s\"\n", argv[optind]);
+        (void)fprintf(stderr, "inferometer demo: unexpected \"%s\"\n", argv[optind]);
         return 2;
     }
     signals_block();

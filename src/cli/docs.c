@@ -38,6 +38,7 @@ int docs_main(int argc, char **argv)
         buf_done(&out);
         return r;
     }
-    fputs("usage: inferometer docs config|example|metrics|record\n", argc == 2 ? stdout : stderr);
+    (void)fputs("usage: inferometer docs config|example|metrics|record\n",
+                argc == 2 ? stdout : stderr);
     return argc == 2 && strcmp(argv[1], "--help") == 0 ? 0 : r;
 }

@@ -303,13 +303,14 @@ int incident_ask_main(int argc, char **argv)
         (void)fputs(help, r == 0 ? stdout : stderr);
         return r == 0 ? 0 : 2;
     }
-    if (r == 1 && !c) {
-        r = err_set(&err, -EINVAL, "there is no command \"%.*s\"", SPAN_ARG(o.words[0]));
-        err_hint(&err, "list, show, note, ack or noise");
-    }
-    if (r == 1)
-        r = check(c, &o, &err);
     if (r < 0)
+        return flag_complain("incident", &err);
+    if (!c) {
+        (void)err_set(&err, -EINVAL, "there is no command \"%.*s\"", SPAN_ARG(o.words[0]));
+        err_hint(&err, "list, show, note, ack or noise");
+        return flag_complain("incident", &err);
+    }
+    if (check(c, &o, &err) < 0)
         return flag_complain("incident", &err);
     r = c->run(&o, &err);
     if (r < 0)

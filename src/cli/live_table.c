@@ -106,11 +106,11 @@ static void cell_print(FILE *to, int64_t ns)
     double ms = (double)ns / (double)NS_PER_MS;
 
     if (ns < 0)
-        fprintf(to, "%12s", "-");
+        (void)fprintf(to, "%12s", "-");
     else if (ms >= 10000.0)
-        fprintf(to, "%10.1f s", ms / 1000.0);
+        (void)fprintf(to, "%10.1f s", ms / 1000.0);
     else
-        fprintf(to, "%9.*f ms", ms < 100.0 ? 2 : 0, ms);
+        (void)fprintf(to, "%9.*f ms", ms < 100.0 ? 2 : 0, ms);
 }
 
 /* The window's distribution: the newest sample's buckets less the oldest's. */
@@ -134,14 +134,14 @@ static void row_print(struct hist_snapshot *h, const struct sample *now, const s
     static const double quantiles[] = {0.5, 0.95, 0.99};
     uint64_t n = 0;
 
-    fprintf(to, "  %-6s", rows[row].title);
+    (void)fprintf(to, "  %-6s", rows[row].title);
     if (now->bounds[row]) {
         window_hist(now, then, row, h);
         n = h->n;
     }
     for (size_t i = 0; i < ARRAY_LEN(quantiles); i++)
         cell_print(to, n > 0 ? (int64_t)hist_snapshot_quantile(h, quantiles[i]) : -1);
-    fprintf(to, "%12llu\n", (unsigned long long)n);
+    (void)fprintf(to, "%12llu\n", (unsigned long long)n);
 }
 
 int live_table_print(struct live_table *t, FILE *to)
@@ -152,15 +152,15 @@ int live_table_print(struct live_table *t, FILE *to)
 
     if (t->n < 2 || s <= 0)
         return 0;
-    fprintf(to,
-            "last %.0f s: %.1f requests/s, %.1f errors/s, %.0f tokens/s out, %lld in flight\n"
-            "  %-6s%12s%12s%12s%12s\n",
-            s, (double)(now->n_requests - then->n_requests) / s,
-            (double)(now->n_errors - then->n_errors) / s,
-            (double)(now->n_completion_tokens - then->n_completion_tokens) / s,
-            (long long)now->n_inflight, "", "p50", "p95", "p99", "samples");
+    (void)fprintf(to,
+                  "last %.0f s: %.1f requests/s, %.1f errors/s, %.0f tokens/s out, %lld in flight\n"
+                  "  %-6s%12s%12s%12s%12s\n",
+                  s, (double)(now->n_requests - then->n_requests) / s,
+                  (double)(now->n_errors - then->n_errors) / s,
+                  (double)(now->n_completion_tokens - then->n_completion_tokens) / s,
+                  (long long)now->n_inflight, "", "p50", "p95", "p99", "samples");
     for (size_t row = 0; row < ROWS; row++)
         row_print(&t->scratch, now, then, row, to);
-    fflush(to);
+    (void)fflush(to);
     return 2 + ROWS;
 }

@@ -50,17 +50,17 @@ static const struct {
 
 static void usage_print(FILE *to)
 {
-    fputs("inferometer " PROJECT_VERSION " - measures LLM inference, request by request\n\n"
-          "usage: inferometer COMMAND [OPTIONS]\n\ncommands:\n",
-          to);
+    (void)fputs("inferometer " PROJECT_VERSION " - measures LLM inference, request by request\n\n"
+                "usage: inferometer COMMAND [OPTIONS]\n\ncommands:\n",
+                to);
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
-    fputs("\n"
-          "  inferometer COMMAND --help   options and examples of one command\n"
-          "  inferometer --version\n\n"
-          "example: put it in front of an engine on port 8000\n"
-          "  inferometer serve --upstream http://127.0.0.1:8000\n",
-          to);
+        (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+    (void)fputs("\n"
+                "  inferometer COMMAND --help   options and examples of one command\n"
+                "  inferometer --version\n\n"
+                "example: put it in front of an engine on port 8000\n"
+                "  inferometer serve --upstream http://127.0.0.1:8000\n",
+                to);
 }
 
 static void unknown_print(const char *name)
@@ -70,9 +70,9 @@ static void unknown_print(const char *name)
     suggest_init(&s, span_cstr(name));
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
         suggest_offer(&s, span_cstr(commands[i].name));
-    fprintf(stderr, "inferometer: there is no command \"%s\"\n", name);
+    (void)fprintf(stderr, "inferometer: there is no command \"%s\"\n", name);
     if (s.best.n > 0)
-        fprintf(stderr, "hint: did you mean \"%.*s\"?\n", SPAN_ARG(s.best));
+        (void)fprintf(stderr, "hint: did you mean \"%.*s\"?\n", SPAN_ARG(s.best));
     else
         usage_print(stderr);
 }

@@ -64,13 +64,14 @@ static void widen(double *low, double *high)
     if (range <= 0 || !isfinite(range))
         range = *low == 0 ? 1 : fabs(*low) / 5;
     double step = nice(fmax(range / INTERVALS, DBL_MIN));
-    for (int i = 0; i < TRIES && isfinite(step); i++, step = nice(step * 1.5)) {
+    for (int i = 0; i < TRIES && isfinite(step); i++) {
         double from = floor(*low / step) * step, to = from + INTERVALS * step;
         if (to >= *high && to > from && isfinite(to)) {
             *low = from;
             *high = to;
             return;
         }
+        step = nice(step * 1.5);
     }
     *high = *low + fmax(1, range); /* beyond what can be labelled */
 }

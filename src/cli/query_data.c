@@ -28,20 +28,12 @@ static void fail(struct data_reader *d, int r)
         d->r = r;
 }
 
-/* Room for one more of n; arrays double. */
+/* Room for one more of n. */
 static void *more(struct data_reader *d, void *at, size_t n, size_t *cap, size_t size)
 {
-    if (n < *cap)
-        return at;
-    size_t wider = *cap ? *cap * 2 : 16;
-    void *p = arena_array(d->arena, wider, size);
-    if (!p) {
+    void *p = arena_grow(d->arena, at, n, 1, cap, size);
+    if (!p)
         fail(d, -ENOMEM);
-        return NULL;
-    }
-    if (n > 0)
-        memcpy(p, at, n * size);
-    *cap = wider;
     return p;
 }
 
@@ -220,11 +212,10 @@ static void take_result(struct data_reader *d)
     if (!take_open(d, JSON_ARRAY))
         return;
     while (d->r == 0 && json_item(&d->j)) {
-        if (!json_next(&d->j, &v))
-            fail(d, -EPROTO);
-        else if (v.type == JSON_OBJECT)
+        bool is_value = json_next(&d->j, &v);
+        if (is_value && v.type == JSON_OBJECT)
             take_series(d);
-        else if (d->ret->n_series == 0)
+        else if (is_value && d->ret->n_series == 0)
             take_single(d, &v);
         else
             fail(d, -EPROTO);
@@ -259,12 +250,12 @@ static void take_notes(struct data_reader *d)
     }
 }
 
-int query_data_read(struct span text, struct arena *a, struct query_data *ret)
+int query_data_read(struct span json, struct arena *a, struct query_data *ret)
 {
     struct data_reader d = {.arena = a, .ret = ret};
     struct span key;
     *ret = (struct query_data){.type = SPAN("")};
-    json_init(&d.j, text);
+    json_init(&d.j, json);
     if (take_open(&d, JSON_OBJECT)) {
         while (d.r == 0 && json_key(&d.j, &key)) {
             if (span_eq(key, SPAN("data")))

@@ -14,7 +14,7 @@
 #include "cli/query_windows.h"
 #include "cli/talk.h"
 
-#define DAY_NS (24 * 3600 * NS_PER_S)
+#define DAY_NS (24 * (3600 * NS_PER_S))
 
 struct propose_options {
     struct talk_place at;

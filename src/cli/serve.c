@@ -217,8 +217,9 @@ static void announce(const struct daemon *d, const struct config *config)
     LOG_INFO("admin: http://%s (/metrics, /healthz, /readyz, /api/v1/...)", daemon_admin_text(d));
     /* For scripts: one line, once everything is served; not among the request records. */
     ready = strcmp(config->log_file, "-") == 0 ? stderr : stdout;
-    fprintf(ready, "ready listen=%s admin=%s\n", daemon_listen_text(d, 0), daemon_admin_text(d));
-    fflush(ready);
+    (void)fprintf(ready, "ready listen=%s admin=%s\n", daemon_listen_text(d, 0),
+                  daemon_admin_text(d));
+    (void)fflush(ready);
 }
 
 static int start(struct serving *s, struct config *config, struct err *reterr)
@@ -253,9 +254,9 @@ static int serve(struct config *config, const struct config_args *args)
     }
     log_stop();
     if (r < 0)
-        fprintf(stderr, "inferometer: %s\n", err.text);
+        (void)fprintf(stderr, "inferometer: %s\n", err.text);
     if (r < 0 && err.hint[0])
-        fprintf(stderr, "hint: %s\n", err.hint);
+        (void)fprintf(stderr, "hint: %s\n", err.hint);
     notify_close(&s.notify);
     if (s.signal_fd >= 0)
         close(s.signal_fd);
@@ -264,16 +265,17 @@ static int serve(struct config *config, const struct config_args *args)
 
 static void help_print(FILE *to)
 {
-    fputs("usage: inferometer serve [-c FILE] [--upstream URL] [OPTIONS]\n\n"
-          "Runs the gateway in front of an engine and measures every request.\n\n",
-          to);
+    (void)fputs("usage: inferometer serve [-c FILE] [--upstream URL] [OPTIONS]\n\n"
+                "Runs the gateway in front of an engine and measures every request.\n\n",
+                to);
     config_args_help(to);
-    fputs("\nsignals: INT and TERM drain and stop, a second one stops at once; HUP reads the\n"
-          "configuration again and opens the log file anew.\n\n"
-          "examples:\n"
-          "  inferometer serve --upstream http://127.0.0.1:8000\n"
-          "  inferometer serve -c inferometer.yaml --log requests.jsonl\n",
-          to);
+    (void)fputs(
+        "\nsignals: INT and TERM drain and stop, a second one stops at once; HUP reads the\n"
+        "configuration again and opens the log file anew.\n\n"
+        "examples:\n"
+        "  inferometer serve --upstream http://127.0.0.1:8000\n"
+        "  inferometer serve -c inferometer.yaml --log requests.jsonl\n",
+        to);
 }
 
 int serve_main(int argc, char **argv)

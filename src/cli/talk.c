@@ -131,7 +131,7 @@ static int request_write(const struct talk_place *at, const struct talk_question
 static int take(struct message_reader *m, struct span in, bool is_end, int *ret_status,
                 struct buf *body)
 {
-    struct http1_head head;
+    struct http1_head head = {.status = 0};
     struct span piece = {0};
     for (;;) {
         enum message_status s = is_end ? message_eof(m) : message_next(m, &in, &head, &piece);
