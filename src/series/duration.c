@@ -93,10 +93,11 @@ int duration_print(int64_t ms, struct buf *out)
         return buf_append(out, SPAN("0s"));
     for (size_t i = 0; i < ARRAY_LEN(units) && r == 0; i++) {
         uint64_t unit = (uint64_t)units[i].ms;
-        if (left < unit || (units[i].is_written_alone && left % unit != 0))
+        uint64_t n = left / unit, rest = left % unit;
+        if (n == 0 || (units[i].is_written_alone && rest != 0))
             continue;
-        r = buf_printf(out, "%llu%s", (unsigned long long)(left / unit), units[i].text);
-        left %= unit;
+        r = buf_printf(out, "%llu%s", (unsigned long long)n, units[i].text);
+        left = rest;
     }
     return r;
 }
