@@ -186,13 +186,13 @@ static int compare_rows(const void *a, const void *b)
 
 static int order_make(struct review *r)
 {
-    r->order = arena_array(&r->arena, r->n_rows, sizeof(*r->order));
+    r->order = arena_array(&r->arena, r->n_rows, sizeof(struct rule_row *));
     if (!r->order)
         return -ENOMEM;
     for (size_t i = 0; i < r->n_rows; i++)
         r->order[i] = &r->rows[i];
     if (r->n_rows > 0)
-        qsort(r->order, r->n_rows, sizeof(*r->order), compare_rows);
+        qsort(r->order, r->n_rows, sizeof(struct rule_row *), compare_rows);
     return 0;
 }
 

@@ -74,9 +74,10 @@ uint64_t simulate_pages(const struct simulate_wish *w)
         struct simulate_step counted = {0, 0};
         bool is_firing;
 
-        for (; next_s < (double)(step * SIMULATE_STEP_S); next_s += rng_exponential(&rng, mean_s)) {
+        while (next_s < (double)(step * SIMULATE_STEP_S)) {
             counted.total++;
             counted.bad += rng_unit(&rng) < w->bad_part;
+            next_s += rng_exponential(&rng, mean_s);
         }
         is_firing = simulate_pager_step(&pager, counted);
         n_pages += is_firing && !was_firing;
