@@ -275,11 +275,14 @@ static void what_put_took_survives_kill_9(void **state)
             tell_for_ever(last + 1, fds[1]);
         }
         close(fds[1]);
+        int64_t told = last;
+        if (k % 2 == 1) /* however slow the machine is; the others may end before anything is put */
+            assert_int_equal(read(fds[0], &told, sizeof(told)), sizeof(told));
         usleep((useconds_t)rng_below(&g, KILL_WITHIN_US));
         assert_int_equal(kill(pid, SIGKILL), 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-        int64_t told = last_told(fds[0], last);
+        told = last_told(fds[0], told);
         close(fds[0]);
         int64_t n = 0;
         rig_open(&rig);
@@ -289,7 +292,7 @@ static void what_put_took_survives_kill_9(void **state)
         last = n - 1;
         rig.incidents = incidents_close(rig.incidents);
     }
-    assert_true(last > N_KILLS);
+    assert_true(last >= N_KILLS / 2 - 1);
     rig_open(&rig);
 }
 
