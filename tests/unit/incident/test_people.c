@@ -2,6 +2,8 @@
 /* What people say and see: notes, marks, hostile text, lists, reviews. */
 #include "rig.h"
 
+#include <stdlib.h>
+
 #include "base/clock.h"
 #include "incident/markdown.h"
 #include "incident/readable.h"
@@ -324,7 +326,7 @@ static void many_are_listed_fast(void **state)
     assert_int_equal(rig_count(rig.text, "\"notes\":1,\"acknowledged_by\":\"ann\""), 100);
     print_message("%d listed in %" PRId64 " ms, the first 100 in %" PRId64 " us\n", MANY, ms,
                   first_us);
-    assert_true(ms < AT_ONCE_MS);
+    assert_true(ms < AT_ONCE_MS || getenv("UNDER_VALGRIND")); /* which is asked about memory */
     assert_int_equal(incidents_acknowledge(rig.incidents, SPAN("i-5000"), SPAN("x"), T0, &err), 0);
 }
 
