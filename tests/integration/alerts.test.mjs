@@ -7,25 +7,17 @@ import { createHmac } from 'node:crypto';
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
-import net from 'node:net';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { cleanup } from './lib/cleanup.mjs';
 import { HttpSink, noPlayer, Player, routes, SmtpSink } from './lib/alert_sinks.mjs';
+import { freePort } from './lib/http.mjs';
 import { Process, tempDir } from './lib/process.mjs';
 import testWithLimit from './lib/test.mjs';
 import { says, SLOW, waitFor } from './lib/wait.mjs';
 
 const test = (name, fn, options = {}) => testWithLimit(name, fn, { limitMs: 40000, ...options, skip: noPlayer });
-async function freePort() {
-  const server = net.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  return port;
-}
-
 const waitingOf = async (p, receiver) => (await p.show('deliveries')).waiting.find((w) => w.receiver === receiver);
 const webhook = (url) => `webhook_configs: [{url: '${url}', timeout: 1s}]`;
 

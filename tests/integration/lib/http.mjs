@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clients that change nothing of what they receive: an HTTP client for whole exchanges, and bare
 // sockets for everything that an HTTP client would not let us do.
+import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import net from 'node:net';
 import { cleanup } from './cleanup.mjs';
@@ -122,11 +123,27 @@ export async function rawClient(t, port) {
  */
 export const DEAD = '127.7.7.7:1';
 
-/** A port that nothing listens on at the moment. */
+/** Where the kernel's own choice of ports begins: below, nobody gets one who did not ask for it. */
+const firstOfKernel = () => {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_local_port_range', 'utf8').split(/\s+/)[0]);
+  } catch {
+    return 32768;
+  }
+};
+
+/** A port that nothing listens on, and that nobody else is given meanwhile but by bad luck. */
 export async function freePort() {
-  const server = net.createServer();
-  await new Promise((done) => server.listen(0, '127.0.0.1', done));
-  const { port } = server.address();
-  await new Promise((done) => server.close(done));
-  return port;
+  const [from, to] = firstOfKernel() > 12000 ? [10240, firstOfKernel()] : [61000, 65500];
+  for (;;) {
+    const port = from + Math.floor(Math.random() * (to - from));
+    const server = net.createServer();
+    const isFree = await new Promise((done) => {
+      server.once('error', () => done(false));
+      server.listen(port, '127.0.0.1', () => done(true));
+    });
+    if (!isFree) continue;
+    await new Promise((done) => server.close(done));
+    return port;
+  }
 }
