@@ -112,11 +112,11 @@ class Server:
         return spent_ms, json.loads(body)["data"]["result"]
 
 
-def start_prometheus(directory, target=None, **keys):
+def start_prometheus(directory, target=None, evaluation="1s", **keys):
     """Prometheus on a data directory; target is HOST:PORT to scrape every second; keys go into its configuration."""
     config = pathlib.Path(directory) / "prometheus.yml"
     scrape = [dict(job_name="inferometer", static_configs=[dict(targets=[target])])] if target else []
-    config.write_text(json.dumps({"global": dict(scrape_interval="1s", scrape_timeout="1s", evaluation_interval="30s"),
+    config.write_text(json.dumps({"global": dict(scrape_interval="1s", scrape_timeout="1s", evaluation_interval=evaluation),
                                   "scrape_configs": scrape, **keys}))
     port = free_port()
     p = subprocess.Popen(["prometheus", f"--config.file={config}", f"--storage.tsdb.path={directory}/data",
