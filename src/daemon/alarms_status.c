@@ -5,56 +5,68 @@
 #include "base/stat.h"
 #include "daemon/alarms.h"
 
-static void number_write(struct jsonw *w, const char *key, uint64_t n)
+struct figure {
+    const char *key;
+    uint64_t n;
+};
+
+/* state: NULL: none. */
+static void figures_write(struct jsonw *w, const char *key, const char *state,
+                          const struct figure *figures, size_t n)
 {
     jsonw_key(w, key);
-    jsonw_u64(w, n);
+    jsonw_begin_object(w);
+    if (state) {
+        jsonw_key(w, "state");
+        jsonw_cstr(w, state);
+    }
+    for (size_t i = 0; i < n; i++) {
+        jsonw_key(w, figures[i].key);
+        jsonw_u64(w, figures[i].n);
+    }
+    jsonw_end_object(w);
 }
 
 static void rules_status_write(void *ctx, struct rules *r)
 {
-    struct jsonw *w = ctx;
     struct rules_stats now;
     rules_stats(r, &now);
-    jsonw_key(w, "rules");
-    jsonw_begin_object(w);
-    jsonw_key(w, "state");
-    jsonw_cstr(w, stat_sum(STAT_RULES_STOPPED) != 0 ? "stopped" : "running");
-    number_write(w, "groups", now.n_groups);
-    number_write(w, "rules", now.n_rules);
-    number_write(w, "alerts_pending", now.n_pending);
-    number_write(w, "alerts_firing", now.n_firing);
-    number_write(w, "evaluations_failed", now.n_failures);
-    number_write(w, "evaluations_missed", now.n_missed);
-    jsonw_end_object(w);
+    const struct figure figures[] = {
+        {"groups", now.n_groups},
+        {"rules", now.n_rules},
+        {"alerts_pending", now.n_pending},
+        {"alerts_firing", now.n_firing},
+        {"evaluations_failed", now.n_failures},
+        {"evaluations_missed", now.n_missed},
+    };
+    figures_write(ctx, "rules", stat_sum(STAT_RULES_STOPPED) != 0 ? "stopped" : "running", figures,
+                  ARRAY_LEN(figures));
 }
 
 static void alerts_status_write(void *ctx, struct alerts *a)
 {
-    struct jsonw *w = ctx;
     struct alerts_stats now;
     alerts_stats(a, &now);
-    jsonw_key(w, "alerts");
-    jsonw_begin_object(w);
-    number_write(w, "active", now.n_active);
-    number_write(w, "silences", now.n_silences);
-    number_write(w, "deliveries_waiting", now.n_waiting);
-    number_write(w, "deliveries_failed", now.n_failed_attempts);
-    jsonw_end_object(w);
+    const struct figure figures[] = {
+        {"active", now.n_active},
+        {"silences", now.n_silences},
+        {"deliveries_waiting", now.n_waiting},
+        {"deliveries_failed", now.n_failed_attempts},
+    };
+    figures_write(ctx, "alerts", NULL, figures, ARRAY_LEN(figures));
 }
 
 static void incidents_status_write(void *ctx, struct incidents *i)
 {
-    struct jsonw *w = ctx;
     struct incidents_stats now;
     incidents_stats(i, &now);
-    jsonw_key(w, "incidents");
-    jsonw_begin_object(w);
-    number_write(w, "open", now.n_open);
-    number_write(w, "waiting_for_curves", now.n_waiting);
-    number_write(w, "unsaved", now.n_unsaved);
-    number_write(w, "lost", now.n_lost);
-    jsonw_end_object(w);
+    const struct figure figures[] = {
+        {"open", now.n_open},
+        {"waiting_for_curves", now.n_waiting},
+        {"unsaved", now.n_unsaved},
+        {"lost", now.n_lost},
+    };
+    figures_write(ctx, "incidents", NULL, figures, ARRAY_LEN(figures));
 }
 
 void alarms_write(struct alarms *a, struct jsonw *w)
