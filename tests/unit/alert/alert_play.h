@@ -75,17 +75,6 @@ static inline void play_names(struct play *p, const struct alert_message *m)
                          0);
 }
 
-static inline void play_json_labels(struct jsonw *w, const char *key, struct labels l)
-{
-    jsonw_key(w, key);
-    jsonw_begin_object(w);
-    for (size_t i = 0; i < l.n; i++) {
-        jsonw_key_str(w, l.at[i].name);
-        jsonw_str(w, l.at[i].value);
-    }
-    jsonw_end_object(w);
-}
-
 /* What a webhook would be told, in short. */
 static inline void play_json(struct play *p, const struct dispatch_due *due)
 {
@@ -102,8 +91,8 @@ static inline void play_json(struct play *p, const struct dispatch_due *due)
     jsonw_i64(&w, due->integration->index);
     jsonw_key(&w, "key");
     jsonw_str(&w, m->group_key);
-    play_json_labels(&w, "group", m->group_labels);
-    play_json_labels(&w, "common", m->common_labels);
+    labels_write(m->group_labels, "group", &w);
+    labels_write(m->common_labels, "common", &w);
     jsonw_key(&w, "alerts");
     jsonw_begin_array(&w);
     for (size_t i = 0; i < m->n; i++) {
