@@ -17,6 +17,8 @@ int dialog_read_words(int argc, char **argv, struct dialog_words *w,
     flag_init(&f, argc, argv);
     while (r == 0) {
         if (flag_word(&f, &word)) {
+            if (w->max == 0)
+                return err_set(reterr, -EINVAL, "\"%.*s\" is no flag", SPAN_ARG(word));
             if (w->n == w->max)
                 return err_set(reterr, -EINVAL, "more than %zu words%s", w->max, w->too_many);
             w->at[w->n++] = word;

@@ -17,7 +17,7 @@ struct flag;
 /* The words and flags of a command. read takes one flag, and its value. */
 struct dialog_words {
     struct span *at;
-    size_t n, max;
+    size_t n, max;        /* max 0: only flags */
     const char *too_many; /* behind "more than N words"; "" */
 };
 /* 1: go on; 0: help was asked for. */

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "baseline/propose.h"
+#include "cli/dialog.h"
 #include "cli/flag.h"
 #include "cli/query_windows.h"
 #include "cli/talk.h"
@@ -55,8 +56,9 @@ static int read_last(struct flag *f, int64_t *ret_days, struct err *reterr)
     return 0;
 }
 
-static int read_flag(struct flag *f, struct propose_options *o, struct err *reterr)
+static int read_flag(struct flag *f, void *ctx, struct err *reterr)
 {
+    struct propose_options *o = ctx;
     struct span url = {0};
     if (flag_is(f, "last"))
         return read_last(f, &o->days, reterr);
@@ -76,22 +78,10 @@ static int read_flag(struct flag *f, struct propose_options *o, struct err *rete
 /* 1: go on; 0: help was asked for. */
 static int options_parse(int argc, char **argv, struct propose_options *o, struct err *reterr)
 {
-    struct flag f;
-    struct span word;
+    struct dialog_words none = {0};
     *o = (struct propose_options){.days = 7, .margin_pct = 50};
     int r = talk_place_parse(SPAN("127.0.0.1:8401"), &o->at, reterr);
-    flag_init(&f, argc, argv);
-    while (r == 0) {
-        if (flag_word(&f, &word))
-            return err_set(reterr, -EINVAL, "\"%.*s\" is no flag", SPAN_ARG(word));
-        int next = flag_next(&f, reterr);
-        if (next <= 0)
-            return next < 0 ? next : 1;
-        if (flag_is(&f, "help"))
-            return 0;
-        r = read_flag(&f, o, reterr);
-    }
-    return r;
+    return r == 0 ? dialog_read_words(argc, argv, &none, read_flag, o, reterr) : r;
 }
 
 /* --- asking --- */
