@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "alert/delivery_private.h"
+#include "alert/fingerprint.h"
 #include "base/mem.h"
 
 enum { RESTORED_FOR_MS = 10 * 60 * 1000 };
@@ -66,10 +67,7 @@ void delivery_integration_free(struct integration *to)
 
 static uint64_t hash(struct span s)
 {
-    uint64_t h = UINT64_C(14695981039346656037);
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(1099511628211);
-    return h;
+    return alert_fingerprint_add(ALERT_FINGERPRINT_NONE, s);
 }
 
 static struct held *find_held(const struct integration *to, struct span group_key)
