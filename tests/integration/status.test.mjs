@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import vm from 'node:vm';
 import { Gateway, newId, Sim, sim } from './lib/daemon.mjs';
 import { getJson, getText, request } from './lib/http.mjs';
+import { tempDir } from './lib/process.mjs';
 import test from './lib/test.mjs';
 import { waitFor } from './lib/wait.mjs';
 
@@ -64,6 +65,24 @@ function fakeDocument(texts) {
 }
 
 const flat = (node) => (typeof node === 'string' ? node : node.textContent + node.children.map(flat).join(' '));
+
+/** Keys of objects at any depth, each once. */
+const keysOf = (value) => [...new Set(value && typeof value === 'object'
+  ? [...(Array.isArray(value) ? [] : Object.keys(value)), ...Object.values(value).flatMap(keysOf)] : [])];
+
+test('every key of the status has words in both languages', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, { upstream, config: { data_dir: tempDir(t) } });
+  const status = await waitFor('all that runs', async () => {
+    const s = await getJson(gateway.adminPort, '/api/v1/status');
+    return s.alerts && s.incidents ? s : null;
+  });
+  for (const language of ['en', 'zh-CN']) {
+    const { body } = await request(gateway.adminPort, '/', { headers: { accept: 'text/html', 'accept-language': language } });
+    const words = JSON.parse(body.toString().match(/<script type="application\/json" id="words">(.*?)<\/script>/s)[1]);
+    assert.deepEqual(keysOf(status).filter((key) => !words[key]), [], language);
+  }
+});
 
 for (const [language, words] of [['en', ['in flight', 'listeners', 'serving']], ['zh-CN', ['进行中', '监听地址', '服务中']]])
   test(`the page fills itself, ${language}`, async (t) => {
