@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect/collector.h - the thread that scrapes targets and asks sources, each at its interval.
+ *
+ * Role:      jobs of a scrape file and of the configuration become targets (static, files, DNS,
+ *            looked up again at their refresh); each is scraped at its own moment within the
+ *            interval, so that they are spread; samples go to whoever keeps them.
+ * Late:      a scrape that is not over when the next is due ends first; a moment missed is left
+ * out, never made up. Reload:    targets that stay keep their state and their moment; those that go
+ * get stale markers. Threading: collector_* from any thread; write is called on the collector's
+ * thread and must not wait. Errors:    negative errno.
+ */
+#ifndef COLLECT_COLLECTOR_H
+#define COLLECT_COLLECTOR_H
+
+#include "base/jsonw.h"
+#include "collect/source.h"
+#include "collect/target.h"
+
+struct collector_source {
+    const struct source_kind *kind;
+    const void *config; /* of the kind; outlives the collector's use of it */
+    int64_t interval_ms;
+};
+struct collector_plan {
+    struct scrape_file *const *files; /* referenced */
+    size_t n_files;
+    const struct collector_source *sources; /* copied; constant over reloads */
+    size_t n_sources;
+};
+/* b is the callee's from then on. */
+typedef void (*collector_write)(void *ctx, struct batch *b);
+
+struct collector;
+int collector_new(const struct collector_plan *plan, collector_write write, void *ctx,
+                  struct collector **ret, struct err *reterr) WARN_UNUSED;
+struct collector *collector_free(struct collector *c); /* NULL is allowed; returns NULL */
+int collector_configure(struct collector *c, const struct collector_plan *plan) WARN_UNUSED;
+
+/* "targets": [...], "sources": [...] into the object that is open in w. */
+void collector_write_state(struct collector *c, struct jsonw *w);
+/* As Prometheus' /api/v1/targets: activeTargets, droppedTargets. */
+void collector_write_targets(struct collector *c, struct jsonw *w);
+/* Has every target scraped at once, and returns when all came back or at the deadline. */
+int collector_turn(struct collector *c, int64_t deadline_ms) WARN_UNUSED;
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect/page.h - a page that is read again every ten seconds, made into samples cheaply.
+ *
+ * Role:      remembers each series by its bytes: its labels behind relabelling, whether it is
+ *            dropped, and which signals (engine/signals.h) it feeds. Only a series that was never
+ *            seen has its labels read. When names of families come or go, the page is recognised
+ *            anew (engine/recognise.h).
+ * Drift:     a signal that was told and is not any more, while the page is there, is counted as
+ *            missing (engine_signal_missing) and remembered for a day (drifted); one that only
+ *            changed its name is neither.
+ * Mistakes:  lines that cannot be read are left out and told; a page of which more than one line in
+ *            ten cannot be read is none (-EBADMSG): HTML, JSON, a cut body.
+ * Limits:    of the job; -E2BIG says which in *ret_words.
+ * Memory:    series not seen for PAGE_FORGET scrapes are forgotten.
+ * Threading: one owner.
+ */
+#ifndef COLLECT_PAGE_H
+#define COLLECT_PAGE_H
+
+#include "collect/file.h"
+#include "engine/signals.h"
+#include "series/batch.h"
+
+enum { PAGE_FORGET = 10 };
+
+struct page_counts {
+    size_t n_samples; /* on the page */
+    size_t n_kept;    /* behind relabelling */
+    size_t n_added;   /* series not on the page before */
+};
+
+struct page;
+/* labels: of the target. The job has to outlive it. */
+int page_new(const struct scrape_job *j, struct labels labels, struct page **ret) WARN_UNUSED;
+struct page *page_free(struct page *p);
+/* Samples of the body, signals, and stale markers for what is gone, at t_ms. */
+int page_read(struct page *p, struct span body, enum text_format format, int64_t t_ms,
+              struct batch *out, struct page_counts *ret, const char **ret_words) WARN_UNUSED;
+/* All of it is gone: stale markers. */
+int page_gone(struct page *p, int64_t t_ms, struct batch *out) WARN_UNUSED;
+
+const struct engine_page *page_engine(const struct page *p); /* NULL: none was read */
+const struct err_list *page_mistakes(const struct page *p);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * web/web.h - requests of the control plane over HTTP: many at once, none waiting for another.
+ *
+ * Role:      libcurl's multi interface in one place, for webhooks, scrapes, probes: TLS, proxies,
+ *            redirects and compression are its job. (The byte path has a client of its own,
+ *            src/http.)
+ * Bounds:    a request's timeout is that of all of it: names, connecting, TLS, answer. A name
+ *            server that hangs is left behind. Of an answer at most answer_max bytes are kept,
+ *            counted as decoded.
+ * Secrets:   URLs, headers and bodies are never in words or the log.
+ * Memory:    of libcurl from base/mem.h (that of OpenSSL and the resolver not).
+ * Threading: everything from one thread, but web_wake.
+ */
+#ifndef WEB_WEB_H
+#define WEB_WEB_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+#include "base/attr.h"
+#include "base/span.h"
+
+enum { WEB_TIMEOUT_MS = 10 * 1000, WEB_ANSWER_MAX = 64 * 1024 };
+
+struct web_header {
+    struct span name, value;
+};
+/* TLS and the way there; empty: the system's trust, no certificate, no proxy but the environment's.
+ */
+struct web_link {
+    bool skips_verification;
+    struct span ca_file, cert_file, key_file, server_name;
+    struct span proxy_url; /* "none": not the environment's either */
+};
+struct web_request {
+    bool is_post;
+    struct span url; /* http(s):// */
+    struct span body, content_type;
+    const struct web_header *headers;
+    size_t n_headers;
+    struct span user, password; /* Basic; empty: none. Not sent on to another host */
+    struct web_link link;
+    int64_t timeout_ms;     /* 0: WEB_TIMEOUT_MS */
+    size_t answer_max;      /* 0: WEB_ANSWER_MAX */
+    bool follows_redirects; /* up to 5, to http and https only */
+    bool takes_compressed;  /* says so and decodes: gzip, deflate, br, zstd as libcurl has them */
+    bool keeps_connection;  /* for the next request to that host */
+};
+
+struct web_reply {
+    int error;         /* of the transfer: negative errno; 0: an answer came */
+    struct span words; /* what went wrong there, for people; no secrets */
+    int status;
+    struct span body, content_type;
+    bool is_cut;            /* there was more than answer_max */
+    int64_t retry_after_ms; /* -1: none */
+    int64_t name_ns, connect_ns, tls_ns, first_byte_ns, total_ns; /* since the start, each; -1 */
+    struct span redirected_to; /* where the answer came from, when that is another URL */
+};
+
+struct web;
+/* What came of a request, called by web_turn; the reply is valid during the call. */
+typedef void (*web_done)(void *ctx, void *tag, const struct web_reply *reply);
+
+int web_new(struct web **ret) WARN_UNUSED;
+/* Breaks off what is under way: done is not called for it. NULL is allowed; returns NULL. */
+struct web *web_free(struct web *w);
+
+/* r and what it points to have to stay until done. -EINVAL: it cannot be sent as it is. */
+int web_start(struct web *w, const struct web_request *r, web_done done, void *ctx,
+              void *tag) WARN_UNUSED;
+/* Moves requests on; waits up to wait_ms for something to do. */
+void web_turn(struct web *w, int64_t wait_ms);
+/* Ends that wait. Any thread. */
+void web_wake(struct web *w);
+size_t web_n(const struct web *w); /* under way */
+
+#endif
