@@ -2,10 +2,10 @@
 /*
  * template/builtin_text.c - texts: cases, regular expressions, escaping for HTML and JavaScript.
  */
+#include "base/casing.h"
 #include "base/utf8.h"
 #include "series/pattern.h"
 #include "template/builtin.h"
-#include "template/casing.h"
 #include "template/verb.h"
 
 /* What patterns may make of a template's time: some seconds at worst. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * template/casing.c - ranges of letters whose two cases lie at a fixed distance.
+ * base/casing.c - ranges of letters whose two cases lie at a fixed distance.
  */
-#include "template/casing.h"
+#include "base/casing.h"
 
 #include <stdint.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * template/casing.h - upper and lower case of texts, and titles.
+ * base/casing.h - upper and lower case of texts, and titles.
  *
  * Covers:    Latin, Greek, Cyrillic, Armenian and full-width letters, one character for one: other
  *            scripts that have cases stay as they are, "ß" does, too.
  * Errors:    -ENOMEM, -EMSGSIZE (out is full).
  * Threading: pure.
  */
-#ifndef TEMPLATE_CASING_H
-#define TEMPLATE_CASING_H
+#ifndef BASE_CASING_H
+#define BASE_CASING_H
 
 #include "base/buf.h"
 
