@@ -10,7 +10,7 @@ const struct export_format export_formats[EXPORT_FORMAT_COUNT_] = {
             .content_type = "text/plain; version=0.0.4; charset=utf-8",
             .media_type = "text/plain",
             .version = "0.0.4",
-            .write = text_write,
+            .write = exposition_write,
         },
     [EXPORT_FORMAT_OPENMETRICS] =
         {
@@ -18,7 +18,7 @@ const struct export_format export_formats[EXPORT_FORMAT_COUNT_] = {
             .content_type = "application/openmetrics-text; version=1.0.0; charset=utf-8",
             .media_type = "application/openmetrics-text",
             .version = "1.0.0",
-            .write = text_write_openmetrics,
+            .write = exposition_write_openmetrics,
         },
     [EXPORT_FORMAT_PROTOBUF] =
         {

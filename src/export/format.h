@@ -29,9 +29,9 @@ enum {
 };
 extern const struct export_format export_formats[EXPORT_FORMAT_COUNT_];
 
-/* text.c: Prometheus text 0.0.4, and OpenMetrics 1.0 (with created stamps and exemplars). */
-int text_write(const struct metrics *m, struct buf *out) WARN_UNUSED;
-int text_write_openmetrics(const struct metrics *m, struct buf *out) WARN_UNUSED;
+/* exposition.c: Prometheus text 0.0.4, and OpenMetrics 1.0 (with created stamps and exemplars). */
+int exposition_write(const struct metrics *m, struct buf *out) WARN_UNUSED;
+int exposition_write_openmetrics(const struct metrics *m, struct buf *out) WARN_UNUSED;
 
 /* protobuf.c: length-delimited MetricFamily messages; histograms are classic and native at once. */
 int protobuf_write(const struct metrics *m, struct buf *out) WARN_UNUSED;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export/text.c - the two text formats, which differ in details only: struct flavour names them.
+ * export/exposition.c - the two text formats, which differ in details only: struct flavour names
+ * them.
  *
  * References: Prometheus "Exposition formats" (text 0.0.4) and the OpenMetrics 1.0 specification.
  * `le` is printed in the shortest form that reads back as the same number, in OpenMetrics with a
@@ -252,12 +253,12 @@ static int write_flavour(const struct metrics *m, struct buf *out, const struct 
     return r;
 }
 
-int text_write(const struct metrics *m, struct buf *out)
+int exposition_write(const struct metrics *m, struct buf *out)
 {
     return write_flavour(m, out, &flavour_text);
 }
 
-int text_write_openmetrics(const struct metrics *m, struct buf *out)
+int exposition_write_openmetrics(const struct metrics *m, struct buf *out)
 {
     return write_flavour(m, out, &flavour_openmetrics);
 }

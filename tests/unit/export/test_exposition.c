@@ -77,7 +77,7 @@ static struct buf page_of(int (*write)(const struct metrics *m, struct buf *out)
 static void test_text(void **state)
 {
     (void)state;
-    struct buf out = page_of(text_write);
+    struct buf out = page_of(exposition_write);
     struct span page = buf_span(&out);
     assert_span_equal("ttft", sample_family(page, "llm_ttft_seconds"), span_cstr(ttft_text));
     assert_span_equal("tokens", sample_family(page, "llm_tokens_total"), span_cstr(tokens_text));
@@ -91,7 +91,7 @@ static void test_text(void **state)
 static void test_openmetrics(void **state)
 {
     (void)state;
-    struct buf out = page_of(text_write_openmetrics);
+    struct buf out = page_of(exposition_write_openmetrics);
     struct span page = buf_span(&out);
     assert_span_equal("ttft", sample_family(page, "llm_ttft_seconds"), span_cstr(ttft_openmetrics));
     assert_span_equal("tokens", sample_family(page, "llm_tokens"), span_cstr(tokens_openmetrics));
@@ -224,10 +224,10 @@ static void check_page(struct span page, bool is_openmetrics)
 static void test_syntax(void **state)
 {
     (void)state;
-    struct buf out = page_of(text_write);
+    struct buf out = page_of(exposition_write);
     check_page(buf_span(&out), false);
     buf_done(&out);
-    out = page_of(text_write_openmetrics);
+    out = page_of(exposition_write_openmetrics);
     check_page(buf_span(&out), true);
     buf_done(&out);
 }
@@ -236,7 +236,7 @@ static void test_syntax(void **state)
 static void test_promtool(void **state)
 {
     (void)state;
-    struct buf out = page_of(text_write);
+    struct buf out = page_of(exposition_write);
     char path[] = "/tmp/inferometer-test-XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -270,13 +270,13 @@ static void test_errors(void **state)
     struct buf out;
     for (size_t max = 0; max < 20000; max += 333) {
         buf_init(&out, max + 1);
-        int r = text_write_openmetrics(m, &out);
+        int r = exposition_write_openmetrics(m, &out);
         assert_true(r == 0 || r == -EMSGSIZE);
         buf_done(&out);
     }
     buf_init(&out, 1 << 20);
     mem_fail_from(1);
-    assert_int_equal(text_write(m, &out), -ENOMEM);
+    assert_int_equal(exposition_write(m, &out), -ENOMEM);
     mem_fail_off();
     buf_done(&out);
     metrics_free(m);
