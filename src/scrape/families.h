@@ -9,15 +9,17 @@
  *            a histogram whose samples end in _bucket, _sum, _count. A sample without a TYPE line
  *            is a family of its own name and of METRIC_UNKNOWN. Of OpenMetrics a counter "x" has
  *            samples "x_total": its family is called by the sample's name, as in format 0.0.4, so
- *            that both formats read the same.
+ *            that both formats read the same; likewise an info "x" is called "x_info", and
+ *            "x_created" is a gauge of its own.
  * Twice:     a family that occurs again is continued; of a series that occurs twice the later
  *            sample counts. Both are told (families.advice).
  * Histograms: of one label set: bounds sorted as numbers, cumulative counts, sum, count.
- * Ownership: spans are copied; everything lives in the struct families.
+ * Ownership: the body is copied, spans are of the copy; everything lives in the struct families,
+ *            which stays where it is.
  * Errors:    -ENOMEM, -E2BIG (limits). Lines that cannot be read are in `mistakes`, with line and
  *            column, and left out.
  * Threading: pure; constant once read.
- * Limits:    FAMILIES_SAMPLES_MAX samples.
+ * Limits:    FAMILIES_SAMPLES_MAX samples, FAMILIES_BYTES_MAX of memory.
  */
 #ifndef SCRAPE_FAMILIES_H
 #define SCRAPE_FAMILIES_H
@@ -26,6 +28,7 @@
 #include "scrape/text.h"
 
 enum { FAMILIES_SAMPLES_MAX = 1000 * 1000 };
+#define FAMILIES_BYTES_MAX ((size_t)1 << 30)
 
 struct family_sample {
     struct labels labels; /* with LABEL_NAME: the sample's own name */
@@ -66,7 +69,8 @@ struct families {
     struct arena _arena;
 };
 
-/* where: path or URL in mistakes, borrowed. On an error nothing is to be freed. */
+/* where: path or URL in mistakes, borrowed. On an error nothing is to be freed, and *ret is void.
+ */
 int families_read(struct span body, enum text_format format, const char *where,
                   struct families *ret) WARN_UNUSED;
 void families_done(struct families *f);

@@ -10,12 +10,19 @@
  * Meaning:   as Prometheus 2.42: the expression is anchored at both ends, "$1" and "${1}" in
  *            replacement and target_label, values of source_labels joined by the separator,
  *            defaults "(.*)", ";", "$1"; an empty result removes the label. labeldrop and labelkeep
- *            apply to names.
- * Ownership: rules live in the arena that they were read into; results in the arena of the call,
- *            which may borrow from what was given.
- * Errors:    -ENOMEM; -EINVAL with a reason when a rule is made (relabel_make).
- * Threading: pure; a rule is constant once made.
- * Limits:    RELABEL_RULES_MAX rules in a list.
+ *            apply to names. A name that replacements make invalid is left out: of replace nothing
+ *            happens, of labelmap that label is not made. As in Prometheus 2.42 an empty result
+ *            does not remove what a target_label with "$" names.
+ * Different: '.' matches a line feed, as everywhere here and in Prometheus 3; target_label of other
+ *            actions than replace is a plain name.
+ * Not judged here: whether what comes out still has a name, and a valid one.
+ * Ownership: rules live in the arena that they were read into, their patterns until relabel_done;
+ *            results in the arena of the call, and they may borrow from what was given and from
+ *            rules.
+ * Errors:    -ENOMEM; -EINVAL with a reason when a rule is made (relabel_make); -E2BIG: a value
+ *            above RELABEL_VALUE_MAX, or an expression that wants too much work for it.
+ * Threading: no globals; a rule is used by one thread at a time (patterns keep their last match).
+ * Limits:    RELABEL_RULES_MAX rules in a list, RELABEL_VALUE_MAX bytes of a value.
  * Source:    Prometheus' configuration, relabel_config.
  */
 #ifndef SCRAPE_RELABEL_H
@@ -25,7 +32,7 @@
 #include "base/err.h"
 #include "series/labels.h"
 
-enum { RELABEL_RULES_MAX = 1000 };
+enum { RELABEL_RULES_MAX = 1000, RELABEL_VALUE_MAX = 64 * 1024 };
 
 enum relabel_action {
     RELABEL_REPLACE,
@@ -42,7 +49,7 @@ enum relabel_action {
     RELABEL_ACTION_COUNT_
 };
 const char *relabel_action_name(enum relabel_action a);
-/* -EINVAL: no such action. */
+/* In any case of letters. -EINVAL: no such action. */
 int relabel_action_of(struct span name, enum relabel_action *ret) WARN_UNUSED;
 
 /* A rule as written; spans that are empty with is_set false have the default. */
@@ -64,7 +71,10 @@ struct relabel_list {
     const struct relabel_rule *const *at;
     size_t n;
 };
-/* 1: kept, *ret has the labels; 0: dropped; -ENOMEM. */
+/* Patterns of rules that relabel_make made. */
+void relabel_done(struct relabel_list rules);
+
+/* 1: kept, *ret has the labels; 0: dropped; -ENOMEM, -E2BIG. */
 int relabel_apply(struct relabel_list rules, struct labels from, struct arena *a,
                   struct labels *ret) WARN_UNUSED;
 

@@ -11,7 +11,8 @@
  *            one is read: whether a page with such lines is taken is the caller's decision.
  * Tolerated, since engines write it: HELP without a text, blank lines, other comments, spaces
  *            around '=' and ',', a comma behind the last label, labels in any order, the families'
- *            lines apart, CR before LF, no LF at the end, "nan", "inf", "Infinity".
+ *            lines apart, CR before LF, no LF at the end, "nan", "inf", "Infinity", blanks in front
+ *            of a line and around a type.
  * Not judged here: whether types and names fit each other (families.h).
  * Threading: pure.
  * Limits:    TEXT_LINE_MAX bytes of a line, TEXT_LABELS_MAX labels of a series; what is longer is a
@@ -61,7 +62,7 @@ struct text_item {
     int64_t t_ms;
     struct text_exemplar exemplar;
     enum metric_type type; /* TYPE */
-    struct span words;     /* HELP: escaped as written (text_unescape); UNIT */
+    struct span words;     /* HELP: escaped as written (text_unescape); UNIT, may be empty */
     int column;            /* MISTAKE, from 1 */
     const char *mistake;   /* what is wrong, static */
 };
@@ -70,26 +71,30 @@ struct text {
     enum text_format format;
     const char *_p, *_end;
     size_t _line;
-    bool _is_over; /* "# EOF" */
+    bool _is_over; /* "# EOF", or its lack was told */
 };
 
 /* "application/openmetrics-text; version=..." or anything else. */
 enum text_format text_format_of(struct span content_type);
 void text_init(struct text *t, struct span body, enum text_format format);
 /*
- * The next item; TEXT_END behind the last. OpenMetrics: what follows "# EOF", and a body without
- * it, are mistakes.
+ * The next item; TEXT_END behind the last. OpenMetrics: the first of what follows "# EOF", and a
+ * body without it, are mistakes. A sample's syntax is checked whole; values are the nearest double,
+ * without underscores and hexadecimal digits, and none beyond a double's range.
  */
 void text_next(struct text *t, struct text_item *ret);
 
 /*
  * Labels of a series (or an exemplar) as text_next gave it: sorted, without empty ones, the
- * metric's name among them. Escaped texts are written to a, others borrowed from the body. -EINVAL:
- * *ret_mistake says what is wrong (a label twice, an unknown escape, ...); -ENOMEM.
+ * metric's name among them. Escaped texts are written to a, others borrowed from the body; a
+ * backslash before anything but a backslash, '"' and 'n' stays as it is, as Prometheus has it.
+ * -EINVAL: *ret_mistake says what is wrong: of what text_next gave, a label is there twice;
+ * -ENOMEM.
  */
 int text_labels(struct span series, struct arena *a, struct labels *ret,
                 const char **ret_mistake) WARN_UNUSED;
-/* HELP's words with their escapes undone. */
-int text_unescape(struct span words, struct arena *a, struct span *ret) WARN_UNUSED;
+/* HELP's words with their escapes undone: \\ and \n, of OpenMetrics \" as well. */
+int text_unescape(struct span words, enum text_format format, struct arena *a,
+                  struct span *ret) WARN_UNUSED;
 
 #endif
