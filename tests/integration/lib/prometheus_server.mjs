@@ -13,10 +13,10 @@ export const missing = (command) => (has(command) ? false : `${command} is not i
 
 /**
  * targets: ports to scrape under the job "gateway", every interval. flags: more command line. rules: the
- * contents of a rule file. externalLabels: what is known everywhere.
+ * contents of a rule file. externalLabels: what is known everywhere. scrapeConfigs: what is scraped instead.
  */
 export async function startPrometheus(t, {
-  targets = [], interval = '200ms', flags = [], rules, externalLabels = {},
+  targets = [], interval = '200ms', flags = [], rules, externalLabels = {}, scrapeConfigs,
 } = {}) {
   const dir = tempDir(t);
   const port = await freePort();
@@ -26,7 +26,7 @@ export async function startPrometheus(t, {
       evaluation_interval: rules && interval,
       external_labels: externalLabels,
     },
-    scrape_configs: [{
+    scrape_configs: scrapeConfigs ?? [{
       job_name: 'gateway',
       static_configs: [{ targets: targets.map((target) => `127.0.0.1:${target}`) }],
     }],
