@@ -57,7 +57,7 @@ async function compareTargets(prometheus, jobs, address) {
   const { data } = await waitFor('targets', async () => {
     const answer = await getJson(prometheus.port, '/api/v1/targets');
     return answer.data.droppedTargets.length > 0 && answer;
-  });
+  }, { timeoutMs: 20000 });
   const empty = () => ({ kept: [], nDropped: 0 });
   const ours = jobs.map(empty), theirs = jobs.map(empty);
   (await relabelAll(work)).forEach((labels, i) => {
