@@ -210,6 +210,28 @@ static void test_last_is_preempted_and_comes_back_first(void **state)
     batching_free(b);
 }
 
+/* In the iteration that preempts somebody nobody is taken in, though the blocks would do for it. */
+static void test_nobody_comes_in_while_one_is_preempted(void **state)
+{
+    struct batching_config c = exact();
+    struct batching_request a = asks(8, 9), z = asks(8, 9);
+    c.n_blocks = 6;
+    c.token_budget = 4;
+    struct batching *b = engine(&c);
+    (void)state;
+    come(b, &a, 0);
+    come(b, &z, 1);
+    while (z.n_preempted == 0)
+        step(b);
+    assert_true(batching_counts(b).n_blocks_free > 0);
+    assert_int_equal(z.state, BATCHING_WAITING);
+    step(b);
+    assert_int_equal(z.state, BATCHING_RUNNING); /* a chunk of it fits */
+    run_dry(b);
+    assert_int_equal(z.n_done, 9);
+    batching_free(b);
+}
+
 /* The last one needs a block, nobody after it has one: it gives way itself. */
 static void test_preempts_itself(void **state)
 {
@@ -532,6 +554,30 @@ static void test_stuck_engine_looks_again(void **state)
     batching_free(b);
 }
 
+/* Who is preempted for want of blocks and alone begins again at once, in the same planning. */
+static void test_alone_and_preempted(void **state)
+{
+    struct batching_config c = exact();
+    struct batching_request r = asks(16, 2);
+    c.token_budget = 8;
+    c.n_blocks = 8;
+    struct batching *b = engine(&c);
+    (void)state;
+    come(b, &r, 0);
+    c.n_blocks = 3;
+    batching_configure(b, &c);
+    step(b);
+    assert_int_equal(r.n_preempted, 1); /* the second chunk does not fit */
+    assert_int_equal(r.state, BATCHING_RUNNING);
+    assert_int_equal(next_ns(b), 108 + 108); /* the first is computed again */
+    c.n_blocks = 8;
+    batching_configure(b, &c);
+    run_dry(b);
+    assert_int_equal(r.n_recomputed, 8);
+    assert_int_equal(r.n_done, 2);
+    batching_free(b);
+}
+
 static void test_noise_and_stalls(void **state)
 {
     enum { N = 20000 };
@@ -617,6 +663,7 @@ int main(void)
         cmocka_unit_test(test_mixed_iteration),
         cmocka_unit_test(test_first_come_first_served),
         cmocka_unit_test(test_last_is_preempted_and_comes_back_first),
+        cmocka_unit_test(test_nobody_comes_in_while_one_is_preempted),
         cmocka_unit_test(test_preempts_itself),
         cmocka_unit_test(test_prefix_cache),
         cmocka_unit_test(test_prefix_of_the_same_iteration),
@@ -627,6 +674,7 @@ int main(void)
         cmocka_unit_test(test_configure_under_load),
         cmocka_unit_test(test_leak),
         cmocka_unit_test(test_stuck_engine_looks_again),
+        cmocka_unit_test(test_alone_and_preempted),
         cmocka_unit_test(test_noise_and_stalls),
         cmocka_unit_test(test_seed_repeats),
         cmocka_unit_test(test_costs_by_name),

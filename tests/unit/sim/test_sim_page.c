@@ -142,6 +142,12 @@ static void test_versions(void **state)
         assert_row(rows[i].name, sim_version_of(rows[i].name, &v) == (rows[i].number > 0));
         assert_row(rows[i].name, v.number == rows[i].number);
     }
+    for (size_t n = 0; n < strlen("vllm-0.10.2"); n++) { /* every prefix */
+        struct sim_version v;
+        char name[16];
+        (void)snprintf(name, sizeof(name), "%.*s", (int)n, "vllm-0.10.2");
+        assert_row(name, sim_version_of(name, &v) == (n == strlen("vllm-0.10")));
+    }
 }
 
 /* --- form --- */
