@@ -11,6 +11,7 @@
 #ifndef ENGINE_SIGNAL_H
 #define ENGINE_SIGNAL_H
 
+#include "base/buf.h"
 #include "base/span.h"
 #include "scrape/text.h"
 
@@ -90,11 +91,17 @@ struct signal_info {
     enum metric_type type;
     const char *unit; /* "requests", "ratio", "seconds", ...; "" for a state */
     enum signal_merge merge;
-    /* Its own label besides model, engine (GPU: gpu, uuid, mig): "reason" and the like, NULL: none.
-     */
+    /* Its own label besides model, engine (GPU: gpu, uuid, mig): "reason"; NULL: none. */
     const char *label;
     const char *help;
 };
 extern const struct signal_info signal_table[SIGNAL_COUNT_];
+
+/* What a signal is about, which decides its labels. */
+enum signal_kind { SIGNAL_OF_ENGINE, SIGNAL_OF_GPU, SIGNAL_OF_KAFKA };
+enum signal_kind signal_kind_of(enum signal s);
+
+/* The table for people, a section of docs/METRICS.md. */
+int signal_to_markdown(struct buf *out) WARN_UNUSED;
 
 #endif
