@@ -11,8 +11,17 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "daemon/config.h"
+#include "engine/signal.h"
 #include "metrics/family.h"
 #include "record/record.h"
+
+/* Ours, and those of what is scraped. */
+static int render_metrics(struct buf *out)
+{
+    int r = metrics_to_markdown(out);
+
+    return r < 0 ? r : signal_to_markdown(out);
+}
 
 static const struct {
     const char *name;
@@ -20,7 +29,7 @@ static const struct {
 } pages[] = {
     {"config", config_to_markdown},
     {"example", config_to_yaml_example}, /* deploy/inferometer.yaml */
-    {"metrics", metrics_to_markdown},
+    {"metrics", render_metrics},
     {"record", record_to_markdown},
 };
 
