@@ -272,8 +272,10 @@ static int put_unknown(struct buf *out, const struct explained *x)
 
     if (page->n_unknown > 0)
         r = buf_printf(out, "\nnames that are in no table: %zu\n", page->n_unknown);
-    for (size_t i = 0; i < page->n_unknown && r == 0; i++)
+    for (size_t i = 0; i < page->n_unknown && i < EXPLAIN_SHOW_NAMES_MAX && r == 0; i++)
         r = put_unknown_name(out, page->unknown[i]);
+    if (r == 0 && page->n_unknown > EXPLAIN_SHOW_NAMES_MAX)
+        r = buf_append(out, SPAN("  ...\n"));
     if (r == 0 && page->n_foreign > 0)
         r = page->n_foreign == 1
                 ? buf_append(out, SPAN("\n1 family is of another program\n"))

@@ -22,6 +22,9 @@ struct explained {
 int explain_show_table(const struct explained *x, struct buf *out) WARN_UNUSED;
 int explain_show_json(const struct explained *x, struct buf *out) WARN_UNUSED;
 
+/* More names that are in no table are only counted: what was meant takes a moment for each. */
+enum { EXPLAIN_SHOW_NAMES_MAX = 100 };
+
 /* What both need: "a / b", "the _sum of a", with matchers. Names of others are as they are. */
 int explain_show_source(const struct signal_found *s, struct buf *out) WARN_UNUSED;
 /* A version as its engine writes it; "": none is known. */

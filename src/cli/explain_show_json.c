@@ -173,9 +173,9 @@ static void write_missing(struct jsonw *w, const struct engine_page *page)
 
 static void write_unknown(struct jsonw *w, const struct engine_page *page)
 {
-    jsonw_key(w, "unknown");
+    jsonw_key(w, "unknown"); /* the first of n_unknown */
     jsonw_begin_array(w);
-    for (size_t i = 0; i < page->n_unknown; i++) {
+    for (size_t i = 0; i < page->n_unknown && i < EXPLAIN_SHOW_NAMES_MAX; i++) {
         const char *why, *meant = engine_did_you_mean(page->unknown[i], &why);
 
         jsonw_begin_object(w);
@@ -223,6 +223,7 @@ int explain_show_json(const struct explained *x, struct buf *out)
     write_signals(&w, x);
     write_missing(&w, &x->page);
     write_unknown(&w, &x->page);
+    number(&w, "n_unknown", (double)x->page.n_unknown);
     number(&w, "foreign", (double)x->page.n_foreign);
     write_mistakes(&w, "mistakes", &f->mistakes);
     number(&w, "n_mistakes", (double)f->n_mistakes);

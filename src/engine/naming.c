@@ -48,12 +48,30 @@ const struct page_family *naming_family(const struct families *f, const struct e
     return ret;
 }
 
+static int name_cmp(const char *row, struct span name)
+{
+    int r = strncmp(row, name.p, name.n);
+
+    return r != 0 ? r : row[name.n] != '\0';
+}
+
+/* Rows are sorted; of one name the row without a label comes first. */
 bool naming_has(const struct engine_map *map, struct span name)
 {
-    for (size_t i = 0; i < map->n_names; i++)
-        if (!map->names[i].label && span_eq(span_cstr(map->names[i].name), name))
-            return true;
-    return false;
+    size_t low = 0, high = map->n_names;
+
+    if (name.n == 0)
+        return false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (name_cmp(map->names[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < map->n_names && !map->names[low].label &&
+           name_cmp(map->names[low].name, name) == 0;
 }
 
 /* With its _total, or without. */

@@ -14,11 +14,26 @@
 
 /* --- values --- */
 
+/* What one source of a page says: sorted by labels. */
+struct run {
+    const struct signal_found *from;
+    size_t first, n;
+};
+
+static int labels_of_cmp(const void *pa, const void *pb)
+{
+    const struct signal_value *a = pa, *b = pb;
+
+    return labels_cmp(a->labels, b->labels);
+}
+
 /* The first engine of a page that says something about labels is the one that counts. */
-static bool is_said(const struct signal_value *at, size_t n, const struct signal_value *v)
+static bool is_said(const struct signal_value *all, const struct run *runs, size_t n,
+                    const struct signal_value *v)
 {
     for (size_t i = 0; i < n; i++)
-        if (at[i].from->signal == v->from->signal && labels_eq(at[i].labels, v->labels))
+        if (runs[i].from->signal == v->from->signal && runs[i].from->engine != v->from->engine &&
+            runs[i].n > 0 && bsearch(v, all + runs[i].first, runs[i].n, sizeof *all, labels_of_cmp))
             return true;
     return false;
 }
@@ -26,12 +41,15 @@ static bool is_said(const struct signal_value *at, size_t n, const struct signal
 int engine_values(const struct families *f, const struct engine_page *page, struct arena *a,
                   struct signal_value **ret, size_t *ret_n)
 {
+    struct run *runs = arena_array(a, page->n_signals, sizeof *runs);
     struct signal_value *all = NULL;
     size_t n = 0, cap = 0;
 
+    if (!runs)
+        return -ENOMEM;
     for (size_t i = 0; i < page->n_signals; i++) {
         struct signal_value *at;
-        size_t n_at, n_before = n;
+        size_t n_at;
         bool is_odd;
         int r = values_read(f, &page->signals[i], a, &at, &n_at, &is_odd);
 
@@ -40,9 +58,11 @@ int engine_values(const struct families *f, const struct engine_page *page, stru
         all = arena_grow(a, all, n, n_at + 1, &cap, sizeof *all);
         if (!all)
             return -ENOMEM;
+        runs[i] = (struct run){&page->signals[i], n, 0};
         for (size_t k = 0; k < n_at; k++)
-            if (page->n_engines == 1 || !is_said(all, n_before, &at[k]))
+            if (!is_said(all, runs, i, &at[k]))
                 all[n++] = at[k];
+        runs[i].n = n - runs[i].first;
     }
     *ret = all;
     *ret_n = n;

@@ -104,6 +104,12 @@ static const struct row vllm[] = {
      "ray_vllm_num_requests_running{model_name=\"m\",ReplicaId=\"r2\"} 1\n",
      "engine_running{engine=\"r1\", model=\"m\"} 3\nengine_running{engine=\"r2\", model=\"m\"} "
      "1\n"},
+    {"two engines that say the same: the first counts",
+     "vllm:num_requests_running{model_name=\"m\"} 3\n"
+     "vllm:num_requests_running{model_name=\"n\"} 4\n"
+     "sglang:num_running_reqs{model_name=\"m\"} 5\nsglang:num_running_reqs{model_name=\"o\"} 6\n",
+     "engine_running{model=\"m\"} 3\nengine_running{model=\"n\"} 4\n"
+     "engine_running{model=\"o\"} 6\n"},
     {"both names of one engine behind one address count once",
      "vllm:num_requests_running 3\nvllm:num_requests_waiting 1\nray_vllm:num_requests_running 3\n",
      "engine_running 3\nengine_waiting 1\nengine_inflight 4\n"},
@@ -395,6 +401,29 @@ TEST(sglang)
 TEST(others)
 TEST(gpus)
 
+/* A page that ends anywhere is a page. */
+static void test_prefixes(void **state)
+{
+    static const struct row *const rows[] = {&vllm[14], &sglang[7], &others[2], &gpus[6]};
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        for (size_t n = 0; n < strlen(rows[i]->page); n++) {
+            struct engine_page page;
+            struct signal_sample *samples;
+            struct families f;
+            struct arena a;
+            size_t n_samples;
+
+            assert_int_equal(families_read(span_of(rows[i]->page, n), TEXT_PROMETHEUS, "page", &f),
+                             0);
+            arena_init(&a, NULL);
+            assert_int_equal(engine_recognise(&f, &a, &page), 0);
+            assert_int_equal(engine_signals(&f, &page, &a, &samples, &n_samples), 0);
+            arena_done(&a);
+            families_done(&f);
+        }
+}
+
 /* --- without memory --- */
 
 static int attempt(void *ctx)
@@ -430,8 +459,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vllm), cmocka_unit_test(test_sglang), cmocka_unit_test(test_others),
-        cmocka_unit_test(test_gpus), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_vllm), cmocka_unit_test(test_sglang),   cmocka_unit_test(test_others),
+        cmocka_unit_test(test_gpus), cmocka_unit_test(test_prefixes), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
