@@ -42,6 +42,16 @@ static struct span to_table(struct span name, char *dst)
     return name;
 }
 
+/* A name that was not offered yet, is not wrong itself, and is about as long. */
+static bool is_candidate(const struct engine_map *map, size_t i, struct span name)
+{
+    struct span own = span_cstr(map->names[i].name);
+    size_t longer = own.n > name.n ? own.n : name.n, shorter = own.n + name.n - longer;
+
+    return !map->names[i].label && (i == 0 || strcmp(map->names[i - 1].name, own.p) != 0) &&
+           longer - shorter <= longer / 3 && !find_wrong(own);
+}
+
 static struct span nearest(struct span name)
 {
     struct suggest s;
@@ -49,8 +59,7 @@ static struct span nearest(struct span name)
     suggest_init(&s, name);
     for (size_t i = 0; i < engine_maps_n; i++)
         for (size_t k = 0; k < engine_maps[i]->n_names; k++)
-            if (!engine_maps[i]->names[k].label &&
-                !find_wrong(span_cstr(engine_maps[i]->names[k].name)))
+            if (is_candidate(engine_maps[i], k, name))
                 suggest_offer(&s, span_cstr(engine_maps[i]->names[k].name));
     return s.best;
 }
