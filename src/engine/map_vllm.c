@@ -2,6 +2,8 @@
 /*
  * engine/map_vllm.c - vLLM, also behind Ray, which changes the front of its names.
  */
+#include <stdio.h>
+
 #include "engine/map_private.h"
 
 static const struct engine_source sources[] = {
@@ -108,6 +110,15 @@ static const struct engine_prefix prefixes[] = {
     {.as = NULL},
 };
 
+/* One release has a name of its own kind. */
+static void print_version(engine_version v, char *dst)
+{
+    if (v == P(0, 9, 0, 1))
+        (void)snprintf(dst, ENGINE_VERSION_TEXT_MAX, "0.9.0.1");
+    else
+        map_print_release(v, dst);
+}
+
 const struct engine_map map_vllm = {
     .name = "vllm",
     .title = "vLLM",
@@ -119,7 +130,7 @@ const struct engine_map map_vllm = {
     .n_sources = ARRAY_LEN(sources),
     .expected = map_expected_of_engine,
     .n_expected = MAP_EXPECTED_OF_ENGINE,
-    .print_version = map_print_release,
+    .print_version = print_version,
     .when_absent = "the server runs with --disable-log-stats, or it is a 0.5.4 with its frontend "
                    "in a process of its own",
 };

@@ -3,10 +3,10 @@
  * engine/versions.c - which versions of an engine have just these names.
  *
  * Every version at which a name comes or goes is judged, and the time behind it up to the next:
- * names and labels that are there and should not be, labels that should be there, names that are
- * hidden by default. The best ones are the answer, so that a page that fits none (two versions
- * behind one address) still has the nearest. When such a version's names are (nearly) all there,
- * the page is whole, and names that are missing count as well.
+ * names and labels that are there and should not be, labels that should be there. Names that are
+ * hidden by default may be there or not. The best ones are the answer, so that a page that fits
+ * none (two versions behind one address) still has the nearest. When such a version's names are
+ * (nearly) all there, the page is whole, and names that are missing count as well.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@
 #define WHOLE_RATIO 0.9
 
 enum {
-    HARD = 1000, /* a contradiction outweighs what is only unusual */
+    MIXTURE = 1, /* counts less than what it explains */
+    CONTRADICTION = 2,
     EDITIONS = ENGINE_NAME_V0 | ENGINE_NAME_V1,
     BECAUSE_MAX = 6, /* for both ends */
     BECAUSE_END_MAX = 3,
@@ -34,8 +35,8 @@ struct evidence {
 
 struct point {
     engine_version v;
-    unsigned edition;   /* bits of EDITIONS */
-    unsigned n_against; /* by HARD and 1 */
+    unsigned edition; /* bits of EDITIONS */
+    unsigned n_against;
     unsigned n_needed, n_absent;
 };
 
@@ -122,20 +123,19 @@ static bool covers(const struct engine_name *row, engine_version v, unsigned edi
 
 static unsigned against(const struct evidence *ev, const struct point *p, bool *ret_needed)
 {
-    bool is_covered = false, is_shown = false;
+    bool is_covered = false;
 
     *ret_needed = false;
     for (size_t i = 0; i < ev->n; i++) {
         if (!covers(&ev->rows[i], p->v, p->edition))
             continue;
         is_covered = true;
-        is_shown = is_shown || (ev->rows[i].flags & ENGINE_NAME_HIDDEN) == 0;
         *ret_needed =
             *ret_needed || (ev->rows[i].flags & (ENGINE_NAME_HIDDEN | ENGINE_NAME_OPTIONAL)) == 0;
     }
     if (ev->sight == SIGHT_THERE)
-        return !is_covered ? HARD : !is_shown;
-    return ev->rows[0].label && ev->sight == SIGHT_NONE && *ret_needed ? HARD : 0;
+        return is_covered ? 0 : CONTRADICTION;
+    return ev->rows[0].label && ev->sight == SIGHT_NONE && *ret_needed ? CONTRADICTION : 0;
 }
 
 /* What a prefix says of the version. */
@@ -146,9 +146,9 @@ static bool is_of_alias(const struct engine_found *e, engine_version v)
 
 static void judge_point(const struct judge *j, const struct engine_found *e, struct point *p)
 {
-    p->n_against = is_of_alias(e, p->v) ? 0 : HARD;
+    p->n_against = is_of_alias(e, p->v) ? 0 : CONTRADICTION;
     /* Both editions at once is what pages of a mixture have. */
-    p->n_against += p->edition == EDITIONS ? HARD / 2 : 0;
+    p->n_against += p->edition == EDITIONS ? MIXTURE : 0;
     for (size_t i = 0; i < j->n_evidence; i++) {
         const struct evidence *ev = &j->evidence[i];
         bool is_needed;
@@ -331,7 +331,7 @@ static const char *objection(const struct engine_found *e, const struct judge *j
     if (n > there && row->label)
         return say(e, a, row, "", ev->sight == SIGHT_THERE ? " has label " : " has no label ");
     if (n > there)
-        return say(e, a, row, "", n < HARD ? " is there, then hidden by default" : " is there");
+        return say(e, a, row, "", " is there");
     if (j->is_whole && !row->label && ev->sight == SIGHT_NONE && is_needed && !is_needed_there)
         return say(e, a, row, "no ", "");
     return NULL;
@@ -388,7 +388,7 @@ int versions_find(const struct families *f, struct arena *a, struct engine_found
     keep_best(&j, least, false, 0);
     keep_whole(&j);
     e->is_whole = j.is_whole;
-    e->is_mixed = least >= HARD / 2;
+    e->is_mixed = least > 0;
     set_range(&j, e);
     return tell_bounds(&j, a, e);
 }

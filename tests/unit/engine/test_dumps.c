@@ -178,7 +178,7 @@ static const struct expected dumps[] = {
      }},
     /* Both generations of names at once: the new one counts where it is there. */
     {"vllm-0.10.0-1.prom",
-     {{"vllm", "V1", "0.9.2", "0.10.x", false}},
+     {{"vllm", "V1", "0.9.2", "0.11.1", false}},
      {
          {SIGNAL_KV_USAGE, "vllm:kv_cache_usage_perc", 9.75010481363281e-06},
          {SIGNAL_PREFIX_QUERIES, "vllm:prefix_cache_queries_total", 32},

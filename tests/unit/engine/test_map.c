@@ -110,6 +110,7 @@ static void test_versions(void **state)
         {"vllm", ENGINE_VERSION(0, 10, 2), "0.10.2"},
         {"vllm", ENGINE_VERSION(0, 16, 0) - 1, "0.15.x"},
         {"vllm", ENGINE_VERSION(0, 8, 3) - 1, "0.8.2"},
+        {"vllm", ENGINE_POST(0, 9, 0, 1), "0.9.0.1"},
         {"sglang", ENGINE_POST(0, 4, 9, 3), "0.4.9.post3"},
         {"sglang", ENGINE_VERSION(1, 0, 0) - 1, "0.x"},
         {"llama.cpp", ENGINE_VERSION(0, 0, 5441), "b5441"},
