@@ -128,6 +128,9 @@ struct engine_map {
     size_t n_expected;
     const struct engine_never *never; /* may be NULL */
     size_t n_never;
+    /* Last post releases that are known, so that a bound "before 0.5.9" is 0.5.8.post1; ends with
+     * 0; NULL: there are none. */
+    const engine_version *posts;
     /* Writes a version as the engine does; ENGINE_VERSION_TEXT_MAX bytes. A part of 65535 stands
      * for "any": 0.15.x. */
     void (*print_version)(engine_version v, char *dst);

@@ -112,6 +112,12 @@ static const struct engine_never never[] = {
     {SIGNAL_PREFIX_HITS, "it tells cached_tokens_total; cache_hit_rate is of the last batch only"},
 };
 
+static const engine_version posts[] = {
+    P(0, 3, 5, 1), P(0, 4, 1, 7), P(0, 4, 3, 4), P(0, 4, 4, 4),  P(0, 4, 5, 1),
+    P(0, 4, 6, 4), P(0, 4, 9, 3), P(0, 5, 1, 3), P(0, 5, 3, 2),  P(0, 5, 4, 3),
+    P(0, 5, 5, 1), P(0, 5, 6, 2), P(0, 5, 8, 1), P(0, 5, 10, 1), 0,
+};
+
 const struct engine_map map_sglang = {
     .name = "sglang",
     .title = "SGLang",
@@ -125,6 +131,7 @@ const struct engine_map map_sglang = {
     .n_expected = MAP_EXPECTED_OF_ENGINE,
     .never = never,
     .n_never = ARRAY_LEN(never),
+    .posts = posts,
     .print_version = map_print_release,
     .when_absent = "the server needs --enable-metrics",
 };

@@ -119,6 +119,10 @@ static void print_version(engine_version v, char *dst)
         map_print_release(v, dst);
 }
 
+static const engine_version posts[] = {
+    P(0, 6, 3, 1), P(0, 6, 4, 1), P(0, 6, 6, 1), P(0, 8, 5, 1), P(0, 9, 0, 1), 0,
+};
+
 const struct engine_map map_vllm = {
     .name = "vllm",
     .title = "vLLM",
@@ -130,6 +134,7 @@ const struct engine_map map_vllm = {
     .n_sources = ARRAY_LEN(sources),
     .expected = map_expected_of_engine,
     .n_expected = MAP_EXPECTED_OF_ENGINE,
+    .posts = posts,
     .print_version = print_version,
     .when_absent = "the server runs with --disable-log-stats, or it is a 0.5.4 with its frontend "
                    "in a process of its own",

@@ -2,11 +2,11 @@
 /*
  * engine/versions.c - which versions of an engine have just these names.
  *
- * Every version at which a name comes or goes is judged, and the time behind it up to the next:
- * names and labels that are there and should not be, labels that should be there. Names that are
- * hidden by default may be there or not. The best ones are the answer, so that a page that fits
- * none (two versions behind one address) still has the nearest. When such a version's names are
- * (nearly) all there, the page is whole, and names that are missing count as well.
+ * Every version at which a name comes or goes is judged: names and labels that are there and should
+ * not be, labels that should be there. Names that are hidden by default may be there or not. The
+ * best ones are the answer, so that a page that fits none (two versions behind one address) still
+ * has the nearest. When such a version's names are (nearly) all there, the page is whole, and names
+ * that are missing count as well.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -202,26 +202,21 @@ static unsigned editions_of(const struct engine_map *map)
     return 0;
 }
 
-/* Each border, and the versions behind it, in each edition. */
+/* Each border in each edition. */
 static int judge_all(const struct engine_found *e, struct arena *a, struct judge *j)
 {
+    static const unsigned editions[] = {EDITIONS, ENGINE_NAME_V0, ENGINE_NAME_V1};
     unsigned all = editions_of(e->map);
+    size_t n = all == 0 ? 1 : ARRAY_LEN(editions);
 
-    j->points = arena_array(a, 2 * 3 * j->n_borders, sizeof *j->points);
+    j->points = arena_array(a, n * j->n_borders, sizeof *j->points);
     if (!j->points)
         return -ENOMEM;
-    for (size_t i = 0; i < 2 * j->n_borders; i++) {
-        static const unsigned editions[] = {EDITIONS, ENGINE_NAME_V0, ENGINE_NAME_V1};
-        engine_version v = j->borders[i / 2] + i % 2;
+    for (size_t i = 0; i < n * j->n_borders; i++) {
+        struct point *p = &j->points[j->n_points++];
 
-        if (i % 2 == 1 && i / 2 + 1 < j->n_borders && v == j->borders[i / 2 + 1])
-            continue;
-        for (size_t k = 0; k < (all == 0 ? 1 : ARRAY_LEN(editions)); k++) {
-            struct point *p = &j->points[j->n_points++];
-
-            *p = (struct point){.v = v, .edition = all == 0 ? 0 : editions[k]};
-            judge_point(j, e, p);
-        }
+        *p = (struct point){.v = j->borders[i / n], .edition = all == 0 ? 0 : editions[i % n]};
+        judge_point(j, e, p);
     }
     return 0;
 }
@@ -278,20 +273,32 @@ static engine_version border_behind(const struct judge *j, engine_version v)
     return ENGINE_NEWEST;
 }
 
-static bool is_border(const struct judge *j, engine_version v)
+/* Whether what follows the last version that fits, up to the next border, fits as well. */
+static bool goes_on(const struct judge *j, const struct engine_found *e)
 {
-    return bsearch(&v, j->borders, j->n_borders, sizeof v, version_cmp) != NULL;
+    engine_version v = j->points[j->n_points - 1].v;
+
+    for (size_t i = 0; i < j->n_points; i++) {
+        const struct point *p = &j->points[i];
+        struct point behind = {.v = v + 1, .edition = p->edition};
+
+        if (p->v != v)
+            continue;
+        judge_point(j, e, &behind);
+        if (behind.n_against <= p->n_against && (!j->is_whole || behind.n_absent <= p->n_absent))
+            return true;
+    }
+    return false;
 }
 
 static void set_range(const struct judge *j, struct engine_found *e)
 {
-    const struct point *first = &j->points[0], *last = &j->points[j->n_points - 1];
-    unsigned edition = first->edition;
+    unsigned edition = j->points[0].edition;
 
-    e->since = first->v;
-    e->until = last->v;
-    if (!is_border(j, last->v)) {
-        engine_version next = border_behind(j, last->v);
+    e->since = j->points[0].v;
+    e->until = j->points[j->n_points - 1].v;
+    if (goes_on(j, e)) {
+        engine_version next = border_behind(j, e->until);
         e->until = next == ENGINE_NEWEST ? next : next - 1;
     }
     for (size_t i = 0; i < j->n_points; i++)
@@ -373,6 +380,15 @@ static int tell_bounds(const struct judge *j, struct arena *a, struct engine_fou
     return 0;
 }
 
+/* "Before 0.5.9" is 0.5.8.post1 where that is the last that is known, for people who compare. */
+static engine_version last_release(const struct engine_map *map, engine_version until)
+{
+    for (const engine_version *post = map->posts; post && *post != 0; post++)
+        if (*post >> 16 == until >> 16 && (until & 0xffff) == 0xffff)
+            return *post;
+    return until;
+}
+
 int versions_find(const struct families *f, struct arena *a, struct engine_found *e)
 {
     struct judge j = {.evidence = NULL};
@@ -390,5 +406,7 @@ int versions_find(const struct families *f, struct arena *a, struct engine_found
     e->is_whole = j.is_whole;
     e->is_mixed = least > 0;
     set_range(&j, e);
-    return tell_bounds(&j, a, e);
+    r = tell_bounds(&j, a, e);
+    e->until = last_release(e->map, e->until);
+    return r;
 }

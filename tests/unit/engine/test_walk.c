@@ -334,8 +334,54 @@ static void test_walk(void **state)
         assert_true(walk(&walks[i]) > 50);
 }
 
+/* Brackets that the reference found by hand for real pages of these versions. */
+static void test_brackets(void **state)
+{
+    static const struct {
+        struct walk walk;
+        engine_version v;
+        bool with_optional;
+        const char *since, *until;
+    } rows[] = {
+        {{"", "vllm", "V0", ENGINE_NAME_V1,
+          .prefix = "vllm:", .in_table = "vllm:", .like = "vllm:num_requests_running"},
+         V(0, 5, 0),
+         true,
+         "0.4.3",
+         "0.5.2"},
+        {{"", "vllm", "V1", ENGINE_NAME_V0,
+          .prefix = "vllm:", .in_table = "vllm:", .like = "vllm:num_requests_running"},
+         V(0, 13, 0),
+         false,
+         "0.13.0",
+         "0.15.x"},
+        {{"", "sglang", NULL, 0,
+          .prefix = "sglang:", .in_table = "sglang:", .like = "sglang:prompt_tokens_total"},
+         V(0, 5, 7),
+         true,
+         "0.5.7",
+         "0.5.8.post1"},
+    };
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        char text[ENGINE_VERSION_TEXT_MAX];
+        struct enginepage p;
+        struct buf page;
+
+        buf_init(&page, 1 << 20);
+        put_page(&rows[i].walk, rows[i].v, rows[i].with_optional, &page);
+        enginepage_read(&p, buf_span(&page));
+        const struct engine_found *e = &p.page.engines[0];
+        assert_string_equal(enginepage_version(e, e->since, text), rows[i].since);
+        assert_string_equal(enginepage_version(e, e->until, text), rows[i].until);
+        enginepage_done(&p);
+        buf_done(&page);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk),
+                                       cmocka_unit_test(test_brackets)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
