@@ -4,7 +4,7 @@
  *
  * Role:      what recognition of an engine, `targets explain` and tests work on. Of a page that is
  *            scraped every ten seconds it is made once and again when names come or go; samples in
- *            between go by scrape/page.h.
+ *            between go by collect/page.h.
  * Families:  are found by TYPE lines, never by the end of a name: "vllm:iteration_tokens_total" is
  *            a histogram whose samples end in _bucket, _sum, _count. A sample without a TYPE line
  *            is a family of its own name and of METRIC_UNKNOWN. Of OpenMetrics a counter "x" has
