@@ -16,6 +16,8 @@
 #define WEB_WEB_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/arena.h"
 #include "base/attr.h"
