@@ -14,13 +14,6 @@
 
 #include "scrape/families_private.h"
 
-int families_span_cmp(struct span a, struct span b)
-{
-    size_t n = a.n < b.n ? a.n : b.n;
-    int c = n > 0 ? memcmp(a.p, b.p, n) : 0;
-    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 static int line_number(size_t line)
 {
     return line < INT_MAX ? (int)line : INT_MAX;
@@ -120,7 +113,7 @@ static int ref_cmp_labels(const void *a, const void *b)
 static int ref_cmp_family(const void *a, const void *b)
 {
     const struct families_ref *x = a, *y = b;
-    int c = families_span_cmp(x->family, y->family);
+    int c = span_cmp(x->family, y->family);
     return c != 0 ? c : ref_cmp_line(x, y);
 }
 
@@ -152,7 +145,7 @@ static void drop_twins(struct families_reading *r)
 static int decl_cmp_family(const void *a, const void *b)
 {
     const struct families_decl *x = a, *y = b;
-    int c = families_span_cmp(x->family, y->family);
+    int c = span_cmp(x->family, y->family);
     return c != 0 ? c : (x->line > y->line) - (x->line < y->line);
 }
 
@@ -201,7 +194,7 @@ static int make_families(struct families_reading *r)
         struct page_family *f = &at[n++];
         bool is_declared =
             j == r->n_refs ||
-            (i < r->n_decls && families_span_cmp(r->decls[i].family, r->refs[j].family) <= 0);
+            (i < r->n_decls && span_cmp(r->decls[i].family, r->refs[j].family) <= 0);
         f->name = is_declared ? r->decls[i].family : r->refs[j].family;
         i += declare(f, r->decls + i, r->n_decls - i);
         j += give_samples(f, samples + j, r->refs + j, r->n_refs - j);
@@ -273,7 +266,7 @@ const struct page_family *families_find(const struct families *f, struct span na
 
     while (low < high) {
         size_t at = low + (high - low) / 2;
-        int c = families_span_cmp(f->at[at].name, name);
+        int c = span_cmp(f->at[at].name, name);
         if (c == 0)
             return &f->at[at];
         if (c < 0)

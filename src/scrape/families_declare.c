@@ -29,7 +29,7 @@ static struct span own_suffix(enum metric_type type)
 static int decl_cmp(const void *a, const void *b)
 {
     const struct families_decl *x = a, *y = b;
-    int c = families_span_cmp(x->name, y->name);
+    int c = span_cmp(x->name, y->name);
     return c != 0 ? c : (x->line > y->line) - (x->line < y->line);
 }
 
@@ -94,7 +94,7 @@ static const struct families_decl *decl_find(const struct families_reading *r, s
 
     while (low < high) {
         size_t at = low + (high - low) / 2;
-        int c = families_span_cmp(r->decls[at].name, name);
+        int c = span_cmp(r->decls[at].name, name);
         if (c == 0)
             return &r->decls[at];
         if (c < 0)

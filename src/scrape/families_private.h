@@ -36,7 +36,6 @@ struct families_reading {
     size_t n_refs, refs_cap;
 };
 
-int families_span_cmp(struct span a, struct span b);
 /* A mistake (or advice) at a line; to be filled. */
 struct err *families_advise(struct families_reading *r, size_t line);
 

@@ -167,12 +167,6 @@ int text_unescape(struct span words, enum text_format format, struct arena *a, s
     return 0;
 }
 
-static int span_cmp(struct span a, struct span b)
-{
-    int c = memcmp(a.p, b.p, a.n < b.n ? a.n : b.n); /* names are not empty */
-    return c != 0 ? c : (a.n > b.n) - (a.n < b.n);
-}
-
 /* Puts a label where its name belongs; most pages have them in order. False: it is there already.
  */
 static bool insert(struct label *pairs, size_t n, struct label label)
