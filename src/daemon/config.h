@@ -73,7 +73,8 @@ struct config_upstream {
     char *tls_ca, *tls_cert, *tls_key; /* files; "": the system's trust, no certificate */
     char *tls_server_name;             /* "": the URL's host */
     bool tls_verify;
-    char *proxy; /* a URL, perhaps with credentials; "none"; "": the environment */
+    char *proxy;   /* a URL, perhaps with credentials; "none"; "": the environment */
+    char *metrics; /* a URL or path; "auto", "none" */
 };
 
 struct config_upstreams {
@@ -130,6 +131,35 @@ struct config_slos {
     struct config_slo *items;
     size_t n;
 };
+
+/* An engine on this machine, whose processes are looked at: one of these tells which. */
+struct config_engine {
+    char *name; /* label value */
+    char *pid_file, *command;
+    uint64_t port; /* 0: not told */
+};
+
+struct config_engines {
+    struct config_engine *items;
+    size_t n;
+};
+
+/* A Kafka cluster whose consumer groups are looked at. */
+struct config_kafka {
+    char *name;    /* label value */
+    char *brokers; /* "host:port,..." */
+    struct config_texts groups, topics;
+    struct config_texts properties;                      /* "NAME=VALUE" of librdkafka */
+    struct config_texts properties_file, properties_env; /* "NAME=PATH", "NAME=VARIABLE" */
+};
+
+struct config_kafkas {
+    struct config_kafka *items;
+    size_t n;
+};
+
+/* Who is asked about GPUs. */
+enum config_gpu { CONFIG_GPU_AUTO, CONFIG_GPU_NVML, CONFIG_GPU_SMI, CONFIG_GPU_NONE };
 
 /* What metrics_new and metrics_set_bounds take; values belong to the list. */
 struct config_bounds {
@@ -203,6 +233,13 @@ struct config {
     int64_t requests_keep_ns;
     char *requests_archive; /* directory; "": none */
     uint64_t requests_spill;
+
+    struct config_texts scrape_files, scrape_targets; /* paths and patterns; URLs */
+    int64_t scrape_interval_ns, scrape_timeout_ns;
+    enum config_gpu gpu;
+    bool host_metrics;
+    struct config_engines engines;
+    struct config_kafkas kafkas;
 
     struct config_texts rule_files; /* paths and patterns */
     bool rules_builtin;             /* those in the program, too */

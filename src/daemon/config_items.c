@@ -129,7 +129,7 @@ static int item_take(const struct config_source *source, const struct config_ite
         r = item_take_map(source, type, node, item);
     else
         r = item_set(source, type->one_word, node, item);
-    if (r == 0)
+    if (r == 0 && type->finish)
         r = type->finish(source, node, item);
     return r;
 }

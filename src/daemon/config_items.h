@@ -24,7 +24,8 @@ struct config_item {
     size_t size;                       /* of an item */
     const char *noun;                  /* "an upstream" */
     const struct config_key *one_word; /* the key that a scalar in place of a mapping tells */
-    /* Checks what has to fit together and fills in what was not told. -EINVAL: listed; -ENOMEM. */
+    /* Checks what has to fit together and fills in what was not told. -EINVAL: listed; -ENOMEM.
+     * NULL: nothing has to. */
     int (*finish)(const struct config_source *source, const struct yaml_node *node, void *item);
     /* Name of an item; no two of a list may have the same. */
     const char *(*name)(const void *item);

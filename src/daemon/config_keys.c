@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "daemon/config_collect.h"
 #include "daemon/config_items.h"
 #include "daemon/config_labels.h"
 #include "daemon/config_slos.h"
@@ -637,6 +638,85 @@ const struct config_key config_keys[] = {
         .offset = FIELD(requests_spill),
         .help = "File in `data_dir` where rows wait while the store cannot be written; taken from "
                 "the disk at the start, so that it is there when the disk is full.",
+    },
+    {
+        .path = "scrape.files",
+        .type = &config_type_texts,
+        .def = "[]",
+        .max = 100,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(scrape_files),
+        .example = "[/etc/prometheus/prometheus.yml]",
+        .help = "Files with Prometheus' `scrape_configs`: engines, GPU exporters and others whose "
+                "pages are kept in the history. Names may have `*`, `?` and `[...]`.",
+    },
+    {
+        .path = "scrape.targets",
+        .type = &config_type_pages,
+        .def = "[]",
+        .max = 1000,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(scrape_targets),
+        .example = "[http://gpu-1:9400/metrics]",
+        .help = "Pages that are scraped as they are, without a file.",
+    },
+    {
+        .path = "scrape.interval",
+        .type = &config_type_duration,
+        .def = "10s",
+        .min = 100 * NS_PER_MS,
+        .max = HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(scrape_interval_ns),
+        .help = "How often upstreams and `scrape.targets` are scraped, and this machine, its GPUs "
+                "and Kafka are looked at. Jobs of `scrape.files` have their own.",
+    },
+    {
+        .path = "scrape.timeout",
+        .type = &config_type_duration,
+        .def = "5s",
+        .min = 10 * NS_PER_MS,
+        .max = HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(scrape_timeout_ns),
+        .help = "How long a page of these may take; at most `scrape.interval`.",
+    },
+    {
+        .path = "gpu.source",
+        .type = &config_type_gpu,
+        .def = "auto",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(gpu),
+        .help = "Who is asked about GPUs of NVIDIA in this machine: `nvml`, the driver's library; "
+                "`nvidia-smi`; `auto`, the first of them that works; or `none`.",
+    },
+    {
+        .path = "host.metrics",
+        .type = &config_type_bool,
+        .def = "true",
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(host_metrics),
+        .help = "CPU, memory, disks, network, pressure and the clock of this machine are kept.",
+    },
+    {
+        .path = "host.engines",
+        .type = &config_type_items,
+        .def = "[]",
+        .max = 32,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(engines),
+        .item = &config_item_engine,
+        .help = "Engines that run on this machine: CPU, memory and threads of their processes.",
+    },
+    {
+        .path = "kafka",
+        .type = &config_type_items,
+        .def = "[]",
+        .max = 16,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(kafkas),
+        .item = &config_item_kafka,
+        .help = "Kafka clusters whose consumer groups feed the engines: how far they are behind.",
     },
     {
         .path = "rules.files",

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "daemon/config_collect.h"
 #include "daemon/config_values.h"
 
 enum { URL_BYTES_MAX = 1000 };
@@ -386,6 +387,18 @@ static const struct config_key keys[] = {
         .offset = FIELD(tls_verify),
         .help = "Check the server's certificate. Without, whoever is on the way can read and "
                 "change everything.",
+    },
+    {
+        .path = "metrics",
+        .type = &config_type_page,
+        .def = "auto",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(metrics),
+        .example = "/metrics",
+        .help =
+            "Page of the engine's own metrics, scraped into the history: a URL, a path at this "
+            "upstream's host and port, or `none`. `auto`: `/metrics` where the URL is `http://`; "
+            "an upstream without such a page is left alone.",
     },
     {
         .path = "proxy",
