@@ -5,7 +5,7 @@
 
 #include "alert/prose.h"
 
-#define TLS(member) offsetof(struct receiver_tls, member)
+#define TLS(member) offsetof(struct web_link, member)
 const struct option receiver_tls_keys[] = {
     {.key = "ca_file", .type = OPTION_TEXT, .offset = TLS(ca_file)},
     {.key = "cert_file", .type = OPTION_TEXT, .offset = TLS(cert_file)},
@@ -38,8 +38,8 @@ static const struct option keys[] = {
     {.key = "bearer_token", .type = OPTION_SECRET, .offset = IN(token), .is_alias = true},
     {.key = "bearer_token_file", .type = OPTION_SECRET_FILE, .offset = IN(token), .is_alias = true},
     {.key = "http_headers", .type = OPTION_HEADERS, .offset = IN(headers)},
-    {.key = "proxy_url", .type = OPTION_URL, .offset = IN(proxy_url)},
-    {.key = "tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(tls)},
+    {.key = "proxy_url", .type = OPTION_URL, .offset = IN(link.proxy_url)},
+    {.key = "tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(link)},
     {.key = "follow_redirects",
      .type = OPTION_REFUSED,
      .words = "redirects are never followed: leave it out, and give the URL that is meant"},
@@ -51,7 +51,7 @@ static const struct option keys[] = {
 };
 
 int http_config_check_tls(const struct options *o, const struct yaml_node *at,
-                          const struct receiver_tls *tls)
+                          const struct web_link *tls)
 {
     if ((tls->cert_file.n > 0) != (tls->key_file.n > 0))
         return err_set(options_err(o, at), -EINVAL, "cert_file and key_file belong together");
@@ -69,7 +69,7 @@ int http_config_read(const struct options *o, const struct yaml_node *map,
     if (secret_is_set(&ret->token) && (ret->user.n > 0 || secret_is_set(&ret->password)))
         return err_set(options_err(o, from), -EINVAL,
                        "basic_auth and authorization exclude each other");
-    return http_config_check_tls(o, from, &ret->tls);
+    return http_config_check_tls(o, from, &ret->link);
 }
 
 void http_config_print(const struct http_config *c, struct yamlw *w)
@@ -128,8 +128,8 @@ static int authorization(const struct http_config *c, struct arena *a, struct bu
     return r;
 }
 
-static int add_authorization(const struct http_config *c, struct arena *a,
-                             struct request_header *to, struct err *reterr)
+static int add_authorization(const struct http_config *c, struct arena *a, struct web_header *to,
+                             struct err *reterr)
 {
     struct buf b;
     buf_init(&b, 1 << 20);
@@ -143,7 +143,7 @@ static int add_authorization(const struct http_config *c, struct arena *a,
 static int add_headers(const struct http_config *c, struct arena *a, struct receiver_request *r,
                        struct err *reterr)
 {
-    struct request_header *at = arena_zalloc(a, r->n_headers + c->headers.n + 1, sizeof(*at));
+    struct web_header *at = arena_zalloc(a, r->n_headers + c->headers.n + 1, sizeof(*at));
     size_t n = 0;
     int error = 0;
     if (!at)
@@ -168,8 +168,7 @@ int http_config_apply(const struct http_config *c, struct arena *a, struct recei
     r->kind = REQUEST_HTTP;
     r->content_type = SPAN("application/json");
     r->shown = http_config_shown(r->url, a);
-    r->proxy_url = c->proxy_url;
-    r->tls = c->tls;
+    r->link = c->link;
     error = add_headers(c, a, r, reterr);
     return error == -ENOMEM ? err_set(reterr, error, "out of memory") : error;
 }

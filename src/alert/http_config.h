@@ -17,15 +17,14 @@ struct http_config {
     struct secret password;
     struct span scheme; /* of Authorization; "" is Bearer */
     struct secret token;
-    struct span proxy_url;
-    struct receiver_tls tls;
+    struct web_link link;
     struct http_headers headers;
 };
 
-extern const struct option receiver_tls_keys[]; /* of tls_config: a struct receiver_tls */
+extern const struct option receiver_tls_keys[]; /* of tls_config: a struct web_link */
 /* -EINVAL, listed, where a certificate is without its key, or a key without its certificate. */
 int http_config_check_tls(const struct options *o, const struct yaml_node *at,
-                          const struct receiver_tls *tls) WARN_UNUSED;
+                          const struct web_link *tls) WARN_UNUSED;
 
 /* The entry's http_config, or that of global. */
 int http_config_read(const struct options *o, const struct yaml_node *map,

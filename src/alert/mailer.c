@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/list.h"
 #include "base/mem.h"
 #include "base/process.h"
 
@@ -22,8 +23,8 @@ enum { QUIT_MS = 2000 };
 struct mailing {
     struct list node;
     struct mailer *mailer;
-    struct transfer *transfer; /* NULL: was taken */
-    CURL *easy;                /* the thread's, so that it can end it in its own time */
+    struct smtp *mail; /* NULL: was taken */
+    CURL *easy;        /* the thread's, so that it can end it in its own time */
     pthread_t thread;
     int fd;       /* of the connection, or -1 */
     bool is_done; /* has a reply */
@@ -91,7 +92,7 @@ static void *run(void *arg)
     struct mailing *g = arg;
     process_name_thread("mail");
     CURLcode code = curl_easy_perform(g->easy);
-    transfer_end(g->transfer, g->easy, code);
+    smtp_end(g->mail, g->easy, code);
     curl_easy_reset(g->easy); /* forgets the transfer, which may go before the connection does */
     pthread_mutex_lock(&g->mailer->lock);
     g->is_done = true;
@@ -119,7 +120,7 @@ static void forget(struct mailing *g)
 {
     pthread_join(g->thread, NULL);
     list_remove(&g->node);
-    transfer_free(g->transfer);
+    smtp_free(g->mail);
     mem_free(g);
 }
 
@@ -153,7 +154,7 @@ static int set_up(struct mailing *g, CURL *easy)
     return code == CURLE_OK ? 0 : -ENOMEM;
 }
 
-int mailer_start(struct mailer *m, struct transfer *t)
+int mailer_start(struct mailer *m, struct smtp *mail)
 {
     struct mailing *g = mem_zalloc(1, sizeof(*g));
     if (!g)
@@ -161,12 +162,12 @@ int mailer_start(struct mailer *m, struct transfer *t)
     list_init(&g->node);
     g->mailer = m;
     g->fd = -1;
-    g->easy = t->easy;
-    g->transfer = t;
-    int r = set_up(g, t->easy);
-    t->easy = r == 0 ? NULL : t->easy; /* the thread's */
+    g->easy = mail->handle.easy;
+    g->mail = mail;
+    int r = set_up(g, mail->handle.easy);
+    mail->handle.easy = r == 0 ? NULL : mail->handle.easy; /* the thread's */
     if (r == 0 && (r = process_start_thread(&g->thread, NULL, run, g)) < 0)
-        t->easy = g->easy;
+        mail->handle.easy = g->easy;
     if (r < 0) {
         mem_free(g);
         return r;
@@ -175,18 +176,18 @@ int mailer_start(struct mailer *m, struct transfer *t)
     return 0;
 }
 
-struct transfer *mailer_take(struct mailer *m)
+struct smtp *mailer_take(struct mailer *m)
 {
-    struct transfer *ret = NULL;
+    struct smtp *ret = NULL;
     struct mailing *over = NULL;
     mono_t now = clock_mono();
     pthread_mutex_lock(&m->lock);
     for (struct list *i = m->mailings.next; i != &m->mailings; i = i->next) {
         struct mailing *g = CONTAINER_OF(i, struct mailing, node);
-        if (!ret && g->is_done && g->transfer) {
-            ret = g->transfer;
-            g->transfer = NULL;
-        } else if (!over && g->is_over && !g->transfer) {
+        if (!ret && g->is_done && g->mail) {
+            ret = g->mail;
+            g->mail = NULL;
+        } else if (!over && g->is_over && !g->mail) {
             over = g;
         } else if (g->is_done && mono_diff(now, g->t_done) > QUIT_MS * NS_PER_MS) {
             break_off(g);

@@ -9,7 +9,7 @@
 #ifndef ALERT_MAILER_H
 #define ALERT_MAILER_H
 
-#include "alert/transfer.h"
+#include "alert/smtp.h"
 
 struct mailer;
 
@@ -18,9 +18,9 @@ int mailer_new(void (*on_waiting)(void *ctx), void *ctx, struct mailer **ret) WA
 /* Breaks off what is under way; NULL is allowed, returns NULL. */
 struct mailer *mailer_free(struct mailer *m);
 
-/* From then on t is the mailer's, until mailer_take. */
-int mailer_start(struct mailer *m, struct transfer *t) WARN_UNUSED;
+/* From then on mail is the mailer's, until mailer_take. */
+int mailer_start(struct mailer *m, struct smtp *mail) WARN_UNUSED;
 /* One that ended, with its reply; NULL: none. */
-struct transfer *mailer_take(struct mailer *m);
+struct smtp *mailer_take(struct mailer *m);
 
 #endif

@@ -16,6 +16,7 @@
 
 #include "alert/file.h"
 #include "base/jsonw.h"
+#include "web/web.h"
 #include "yaml/tree.h"
 #include "yaml/write.h"
 
@@ -38,21 +39,13 @@ struct alert_message {
     struct span reason; /* notification_reason of Alertmanager's payload */
 };
 
-struct receiver_tls {
-    struct span ca_file, cert_file, key_file; /* "": the system's issuers, no certificate */
-    bool skips_verification;
-};
-
 enum request_kind { REQUEST_HTTP, REQUEST_MAIL, REQUEST_LOG };
-struct request_header {
-    struct span name, value;
-};
 /* What transport sends. Everything lives in the arena that render was given. */
 struct receiver_request {
     enum request_kind kind;
     struct span url; /* http(s)://, smtp(s):// */
     struct span body, content_type;
-    const struct request_header *headers;
+    const struct web_header *headers;
     size_t n_headers;
     struct span shown; /* the URL without its secrets */
     /* mail */
@@ -60,8 +53,7 @@ struct receiver_request {
     const struct span *to;
     size_t n_to;
     bool needs_tls;
-    struct receiver_tls tls;
-    struct span proxy_url;
+    struct web_link link;
     int64_t timeout_ms; /* 0: 10 s */
 };
 

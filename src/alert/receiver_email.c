@@ -20,7 +20,7 @@ struct email {
     struct span from, smarthost, hello, user;
     struct secret password;
     bool needs_tls, is_tls_from_start;
-    struct receiver_tls tls;
+    struct web_link link;
     int language;
     int64_t timeout_ms;
     /* made of them */
@@ -45,7 +45,7 @@ static const struct option keys[] = {
     {.key = "auth_secret", .type = OPTION_REFUSED, .words = "use auth_password_file"},
     {.key = "require_tls", .type = OPTION_BOOL, .offset = IN(needs_tls)},
     {.key = "force_implicit_tls", .type = OPTION_BOOL, .offset = IN(is_tls_from_start)},
-    {.key = "tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(tls)},
+    {.key = "tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(link)},
     {.key = "language", .type = OPTION_WORD, .offset = IN(language), .words = LETTER_LANGUAGES},
     {.key = "timeout", .type = OPTION_DURATION, .offset = IN(timeout_ms)},
     {.key = "headers", TEXT_IS_FIXED},
@@ -62,7 +62,7 @@ static const struct option global_keys[] = {
     {.key = "smtp_auth_password_file", .type = OPTION_SECRET_FILE, .offset = IN(password)},
     {.key = "smtp_require_tls", .type = OPTION_BOOL, .offset = IN(needs_tls)},
     {.key = "smtp_force_implicit_tls", .type = OPTION_BOOL, .offset = IN(is_tls_from_start)},
-    {.key = "smtp_tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(tls)},
+    {.key = "smtp_tls_config", .type = OPTION_MAP, .map = receiver_tls_keys, .offset = IN(link)},
 };
 #undef IN
 
@@ -133,7 +133,7 @@ static int check(const struct options *o, const struct yaml_node *map, struct em
         return err_set(options_err(o, map), -EINVAL, "\"hello\" has to be a host's name");
     if (span_ends_with(c->smarthost, SPAN(":465")))
         c->is_tls_from_start = true;
-    int r = http_config_check_tls(o, map, &c->tls);
+    int r = http_config_check_tls(o, map, &c->link);
     return r < 0 ? r : check_addresses(o, map, c);
 }
 
@@ -258,7 +258,7 @@ static int render(const void *config, const struct alert_message *m, int64_t now
                                      .user = c->user,
                                      .hello = c->hello,
                                      .needs_tls = c->needs_tls,
-                                     .tls = c->tls,
+                                     .link = c->link,
                                      .timeout_ms = c->timeout_ms};
     int r = secret_get(&c->password, a, &ret->password, reterr);
     if (r < 0)

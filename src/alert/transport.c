@@ -4,13 +4,21 @@
 #include <errno.h>
 
 #include "alert/mailer.h"
-#include "alert/transfer.h"
+#include "base/list.h"
 #include "base/mem.h"
 
+/* A request over HTTP, under way. */
+struct post {
+    struct list node;
+    struct web_request request;
+    transport_done done;
+    void *ctx, *tag;
+};
+
 struct transport {
-    CURLM *multi;
+    struct web *web;
     struct mailer *mailer;
-    struct list transfers; /* over HTTP */
+    struct list posts;
     size_t n;
 };
 
@@ -21,19 +29,24 @@ static void on_mail_waiting(void *ctx)
 
 int transport_new(struct transport **ret)
 {
-    int r = transfer_global_init();
-    struct transport *t = r == 0 ? mem_zalloc(1, sizeof(*t)) : NULL;
+    struct transport *t = mem_zalloc(1, sizeof(*t));
     if (!t)
-        return r < 0 ? r : -ENOMEM;
-    list_init(&t->transfers);
-    t->multi = curl_multi_init();
-    r = t->multi ? mailer_new(on_mail_waiting, t, &t->mailer) : -ENOMEM;
-    if (r < 0) {
+        return -ENOMEM;
+    list_init(&t->posts);
+    int r = web_new(&t->web);
+    if (r == 0)
+        r = mailer_new(on_mail_waiting, t, &t->mailer);
+    if (r < 0)
         transport_free(t);
-        return r;
-    }
-    *ret = t;
-    return 0;
+    else
+        *ret = t;
+    return r;
+}
+
+static void forget(struct post *p)
+{
+    list_remove(&p->node);
+    mem_free(p);
 }
 
 struct transport *transport_free(struct transport *t)
@@ -41,90 +54,106 @@ struct transport *transport_free(struct transport *t)
     if (!t)
         return NULL;
     t->mailer = mailer_free(t->mailer);
-    while (!list_is_empty(&t->transfers)) {
-        struct transfer *one = CONTAINER_OF(t->transfers.next, struct transfer, node);
-        (void)curl_multi_remove_handle(t->multi, one->easy); /* fails for no reason of ours */
-        transfer_free(one);
-    }
-    if (t->multi)
-        (void)curl_multi_cleanup(t->multi);
+    t->web = web_free(t->web);
+    while (!list_is_empty(&t->posts))
+        forget(CONTAINER_OF(t->posts.next, struct post, node));
     mem_free(t);
     return NULL;
 }
 
-static int add(struct transport *t, struct transfer *one)
+/* --- over HTTP --- */
+
+static void on_answer(void *ctx, void *tag, const struct web_reply *r)
 {
-    CURLMcode code = curl_multi_add_handle(t->multi, one->easy);
-    if (code != CURLM_OK)
-        return code == CURLM_OUT_OF_MEMORY ? -ENOMEM : -EIO;
-    list_push_back(&t->transfers, &one->node);
-    return 0;
+    struct transport *t = ctx;
+    struct post *p = tag;
+    const struct receiver_reply reply = {.error = r->error,
+                                         .words = r->words,
+                                         .status = r->status,
+                                         .body = r->body,
+                                         .retry_after_ms = r->retry_after_ms};
+    t->n--;
+    p->done(p->ctx, p->tag, &reply);
+    forget(p);
 }
+
+static int start_post(struct transport *t, const struct receiver_request *r, transport_done done,
+                      void *ctx, void *tag)
+{
+    struct post *p = mem_zalloc(1, sizeof(*p));
+    if (!p)
+        return -ENOMEM;
+    *p = (struct post){.done = done, .ctx = ctx, .tag = tag};
+    list_init(&p->node);
+    p->request = (struct web_request){.is_post = true,
+                                      .url = r->url,
+                                      .body = r->body,
+                                      .content_type = r->content_type,
+                                      .headers = r->headers,
+                                      .n_headers = r->n_headers,
+                                      .link = r->link,
+                                      .timeout_ms = r->timeout_ms,
+                                      .answer_max = TRANSPORT_ANSWER_MAX};
+    int error = web_start(t->web, &p->request, on_answer, t, p);
+    if (error < 0)
+        forget(p);
+    else
+        list_push_back(&t->posts, &p->node);
+    return error;
+}
+
+/* --- mails --- */
+
+static int start_mail(struct transport *t, const struct receiver_request *r, transport_done done,
+                      void *ctx, void *tag)
+{
+    struct smtp *m;
+    int error = smtp_new(r, &m);
+    if (error < 0)
+        return error;
+    m->done = done;
+    m->ctx = ctx;
+    m->tag = tag;
+    error = mailer_start(t->mailer, m);
+    if (error < 0)
+        smtp_free(m);
+    return error;
+}
+
+/* How many there were. */
+static size_t take_mails(struct transport *t)
+{
+    size_t n = 0;
+    struct smtp *m;
+    for (; (m = mailer_take(t->mailer)); n++) {
+        t->n--;
+        m->done(m->ctx, m->tag, &m->reply);
+        smtp_free(m);
+    }
+    return n;
+}
+
+/* --- both --- */
 
 int transport_start(struct transport *t, const struct receiver_request *r, transport_done done,
                     void *ctx, void *tag)
 {
-    struct transfer *one;
-    int error = transfer_new(r, &one);
-    if (error < 0)
-        return error;
-    one->done = done;
-    one->ctx = ctx;
-    one->tag = tag;
-    error = r->kind == REQUEST_MAIL ? mailer_start(t->mailer, one) : add(t, one);
-    if (error < 0)
-        transfer_free(one);
-    else
-        t->n++;
+    int error = r->kind == REQUEST_MAIL ? start_mail(t, r, done, ctx, tag)
+                                        : start_post(t, r, done, ctx, tag);
+    t->n += error == 0;
     return error;
-}
-
-static void finish(struct transport *t, struct transfer *one)
-{
-    t->n--;
-    one->done(one->ctx, one->tag, &one->reply);
-    transfer_free(one);
-}
-
-/* How many there were. */
-static size_t take_finished(struct transport *t)
-{
-    CURLMsg *m;
-    int n_left;
-    size_t n_before = t->n;
-    struct transfer *mail;
-    while ((m = curl_multi_info_read(t->multi, &n_left))) {
-        char *private = NULL;
-        CURLcode code = m->data.result;
-        CURL *easy = m->easy_handle;
-        if (m->msg != CURLMSG_DONE ||
-            curl_easy_getinfo(easy, CURLINFO_PRIVATE, &private) != CURLE_OK)
-            continue;
-        struct transfer *one = (struct transfer *)(void *)private;
-        (void)curl_multi_remove_handle(t->multi, easy); /* m is void from here on */
-        transfer_end(one, easy, code);
-        finish(t, one);
-    }
-    while ((mail = mailer_take(t->mailer)))
-        finish(t, mail);
-    return n_before - t->n;
 }
 
 void transport_turn(struct transport *t, int64_t wait_ms)
 {
-    int n_running;
-    wait_ms = wait_ms < 0 ? 0 : wait_ms > 60000 ? 60000 : wait_ms;
-    (void)curl_multi_perform(t->multi, &n_running); /* what fails, fails its transfer */
-    if (take_finished(t) > 0)
-        return; /* who was told may have more to do than to wait */
-    (void)curl_multi_poll(t->multi, NULL, 0, (int)wait_ms, NULL);
-    (void)curl_multi_perform(t->multi, &n_running);
-    (void)take_finished(t);
+    /* Who was told may have more to do than to wait. */
+    web_turn(t->web, take_mails(t) > 0 ? 0 : wait_ms);
+    (void)take_mails(t);
 }
 
 void transport_wake(struct transport *t)
 {
-    (void)curl_multi_wakeup(t->multi);
+    web_wake(t->web);
 }
 
 size_t transport_n(const struct transport *t)

@@ -2,13 +2,12 @@
 /*
  * alert/transport.h - sends requests over HTTP and SMTP, all at once, none waiting for another.
  *
- * HTTP:      libcurl's multi interface, on the thread that turns it. Redirects are not followed, an
- *            answer is read up to TRANSPORT_ANSWER_MAX bytes, a connection is used once.
+ * HTTP:      src/web, on the thread that turns it. Redirects are not followed, an answer is read up
+ *            to TRANSPORT_ANSWER_MAX bytes, a connection is used once.
  * SMTP:      a thread each for as long as the mail takes: libcurl waits for the answer to QUIT in
  *            whatever call ends a connection, which would hold up everybody.
  * Bounds:    a request's timeout is that of all of it: names, connecting, TLS, answer. A name
- *            server that hangs is left behind (CURLOPT_QUICK_EXIT).
- * Memory:    of libcurl from base/mem.h (that of OpenSSL and the resolver not).
+ *            server that hangs is left behind.
  * Threading: everything from one thread, but transport_wake.
  */
 #ifndef ALERT_TRANSPORT_H
@@ -16,7 +15,7 @@
 
 #include "alert/receiver.h"
 
-enum { TRANSPORT_ANSWER_MAX = 64 * 1024, TRANSPORT_TIMEOUT_MS = 10 * 1000 };
+enum { TRANSPORT_ANSWER_MAX = 64 * 1024 };
 
 struct transport;
 

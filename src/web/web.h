@@ -10,7 +10,7 @@
  *            counted as decoded.
  * Secrets:   URLs, headers and bodies are never in words or the log.
  * Memory:    of libcurl from base/mem.h (that of OpenSSL and the resolver not).
- * Threading: everything from one thread, but web_wake.
+ * Threading: everything from one thread, but web_wake. SIGPIPE has to be ignored.
  */
 #ifndef WEB_WEB_H
 #define WEB_WEB_H
@@ -29,7 +29,8 @@ struct web_header {
     struct span name, value;
 };
 /* TLS and the way there; empty: the system's trust, no certificate, no proxy but the environment's.
- */
+ * ca_file stands in place of the system's trust. server_name: for TLS, in place of the host of the
+ * URL, which is connected to and asked for all the same. */
 struct web_link {
     bool skips_verification;
     struct span ca_file, cert_file, key_file, server_name;
@@ -41,24 +42,34 @@ struct web_request {
     struct span body, content_type;
     const struct web_header *headers;
     size_t n_headers;
-    struct span user, password; /* Basic; empty: none. Not sent on to another host */
+    struct span user, password; /* Basic; empty: none. */
     struct web_link link;
-    int64_t timeout_ms;     /* 0: WEB_TIMEOUT_MS */
-    size_t answer_max;      /* 0: WEB_ANSWER_MAX */
-    bool follows_redirects; /* up to 5, to http and https only */
-    bool takes_compressed;  /* says so and decodes: gzip, deflate, br, zstd as libcurl has them */
-    bool keeps_connection;  /* for the next request to that host */
+    int64_t timeout_ms; /* 0: WEB_TIMEOUT_MS */
+    size_t answer_max;  /* 0: WEB_ANSWER_MAX */
+    /* Up to 5, to http and https only. To another host, another port, or from https to http goes
+     * nothing of headers, user, password, certificate. */
+    bool follows_redirects;
+    bool takes_compressed; /* says so and decodes: gzip, deflate, br, zstd as libcurl has them */
+    bool keeps_connection; /* for the next request to that host */
 };
 
 struct web_reply {
-    int error;         /* of the transfer: negative errno; 0: an answer came */
+    /*
+     * Of the transfer; 0: an answer came. -EHOSTUNREACH: no such name. -ECONNREFUSED: no
+     * connection. -ECONNRESET: it ended too early. -ETIMEDOUT. -EKEYREJECTED: a certificate, ours
+     * or theirs. -EPROTO: no TLS. -EBADMSG: no HTTP, or wrongly compressed. -EMSGSIZE: headers
+     * above 64 KiB. -ELOOP, -EPROTONOSUPPORT: redirects, too many or to elsewhere. -ENOMEM, -EIO.
+     */
+    int error;
     struct span words; /* what went wrong there, for people; no secrets */
     int status;
     struct span body, content_type;
     bool is_cut;            /* there was more than answer_max */
     int64_t retry_after_ms; /* -1: none */
-    int64_t name_ns, connect_ns, tls_ns, first_byte_ns, total_ns; /* since the start, each; -1 */
-    struct span redirected_to; /* where the answer came from, when that is another URL */
+    /* Since the start, each, of the last redirect; -1: it did not come to that, or the connection
+     * had been kept. */
+    int64_t name_ns, connect_ns, tls_ns, first_byte_ns, total_ns;
+    struct span redirected_to; /* where that was, when it is another URL; no user, no password */
 };
 
 struct web;
@@ -69,7 +80,8 @@ int web_new(struct web **ret) WARN_UNUSED;
 /* Breaks off what is under way: done is not called for it. NULL is allowed; returns NULL. */
 struct web *web_free(struct web *w);
 
-/* r and what it points to have to stay until done. -EINVAL: it cannot be sent as it is. */
+/* r and what it points to have to stay until done (which may start another). -EINVAL: it cannot be
+ * sent as it is. */
 int web_start(struct web *w, const struct web_request *r, web_done done, void *ctx,
               void *tag) WARN_UNUSED;
 /* Moves requests on; waits up to wait_ms for something to do. */

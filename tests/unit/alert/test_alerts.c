@@ -345,7 +345,7 @@ static void never(void *ctx, void *tag, const struct receiver_reply *reply)
 static int start_transfers(void *ctx)
 {
     struct transport *t;
-    const struct request_header header = {SPAN_INIT("X-Key"), SPAN_INIT("secret")};
+    const struct web_header header = {SPAN_INIT("X-Key"), SPAN_INIT("secret")};
     const struct span to = SPAN_INIT("a@b");
     const struct receiver_request http = {.kind = REQUEST_HTTP,
                                           .url = SPAN_INIT("http://127.0.0.1:9/"),
@@ -382,7 +382,7 @@ static void without_memory_no_transfer_is_begun(void **state)
 static void line_ends_do_not_reach_the_wire(void **state)
 {
     (void)state;
-    static const struct request_header bad[] = {
+    static const struct web_header bad[] = {
         {SPAN_INIT("X"), SPAN_INIT("a\r\nY: b")},
         {SPAN_INIT("X\r\nY"), SPAN_INIT("a")},
     };

@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests to a server that answers in every way: what goes out, what comes back, what each failure
+ * is told as.
+ * test-links: ssl crypto z
+ */
+#include "site.h"
+
+#include <zlib.h>
+
+#include "base/num.h"
+#include "memfail.h"
+
+static struct site site;
+static struct got got;
+
+static int start_site(void **state)
+{
+    (void)state;
+    site_start(&site, NULL);
+    return 0;
+}
+
+static int stop_site(void **state)
+{
+    (void)state;
+    site_stop(&site);
+    return 0;
+}
+
+/* A port where nobody listens. */
+static uint16_t closed_port(void)
+{
+    uint16_t port;
+    (void)close(peer_listen(&port));
+    return port;
+}
+
+/* --- what goes out and what comes back --- */
+
+static void a_page_is_fetched(void **state)
+{
+    (void)state;
+    site_answer(&site, "/metrics?a=b",
+                "HTTP/1.1 200 OK\r\nContent-Type: text/plain; version=0.0.4\r\n"
+                "Content-Length: 5\r\n\r\nup 1\n");
+    fetch(&got, &(struct web_request){.url = site_url(&site, "127.0.0.1", "/metrics?a=b")});
+    const struct web_reply *r = &got.reply;
+    assert_int_equal(r->error, 0);
+    assert_int_equal(r->status, 200);
+    assert_span_equal("body", r->body, SPAN("up 1\n"));
+    assert_span_equal("type", r->content_type, SPAN("text/plain; version=0.0.4"));
+    assert_int_equal(r->redirected_to.n, 0);
+    assert_int_equal(r->words.n, 0);
+    assert_int_equal(r->retry_after_ms, -1);
+    assert_false(r->is_cut);
+    assert_true(r->name_ns > 0 && r->connect_ns >= r->name_ns);
+    assert_int_equal(r->tls_ns, -1);
+    assert_true(r->first_byte_ns >= r->connect_ns && r->total_ns >= r->first_byte_ns);
+    assert_int_equal(site_saw(&site, "GET /metrics?a=b HTTP/1.1\r\n"), 1);
+    assert_int_equal(site_saw(&site, "User-Agent: inferometer\r\n"), 1);
+    assert_int_equal(site_saw(&site, "Accept-Encoding"), 0);
+    assert_int_equal(site_saw(&site, "Content-"), 0);
+    assert_int_equal(site_saw(&site, "Authorization"), 0);
+}
+
+static void a_body_is_posted(void **state)
+{
+    (void)state;
+    static const struct web_header headers[] = {
+        {SPAN_INIT("X-Key"), SPAN_INIT("k")},
+        {SPAN_INIT("X-Empty"), SPAN_INIT("")},
+        {SPAN_INIT("User-Agent"), SPAN_INIT("another")},
+    };
+    site_answer(&site, "/hook", "HTTP/1.1 503 No\r\nRetry-After: 7\r\nContent-Length: 0\r\n\r\n");
+    fetch(&got, &(struct web_request){.is_post = true,
+                                      .url = site_url(&site, "127.0.0.1", "/hook"),
+                                      .body = SPAN("{\"a\":1}"),
+                                      .content_type = SPAN("application/json"),
+                                      .headers = headers,
+                                      .n_headers = ARRAY_LEN(headers),
+                                      .user = SPAN("u"),
+                                      .password = SPAN("p w")});
+    assert_int_equal(got.reply.status, 503);
+    assert_int_equal(got.reply.retry_after_ms, 7000);
+    assert_int_equal(site_saw(&site, "POST /hook HTTP/1.1\r\n"), 1);
+    assert_int_equal(site_saw(&site, "\r\nContent-Type: application/json\r\n"), 1);
+    assert_int_equal(site_saw(&site, "\r\nX-Key: k\r\n"), 1);
+    assert_int_equal(site_saw(&site, "\r\nX-Empty:\r\n"), 1);
+    assert_int_equal(site_saw(&site, "\r\nUser-Agent: another\r\n"), 1);
+    assert_int_equal(site_saw(&site, "User-Agent"), 1);
+    assert_int_equal(site_saw(&site, "\r\nAuthorization: Basic dTpwIHc=\r\n"), 1);
+    assert_int_equal(site_saw(&site, "\r\n\r\n{\"a\":1}"), 1);
+    assert_int_equal(site_saw(&site, "Expect"), 0);
+}
+
+static void user_or_password_may_be_empty(void **state)
+{
+    (void)state;
+    site_answer(&site, "*", "HTTP/1.1 204 No Content\r\n\r\n");
+    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .user = SPAN("u")};
+    fetch(&got, &r);
+    assert_int_equal(site_saw(&site, "Authorization: Basic dTo=\r\n"), 1);
+    r.user = SPAN("");
+    r.password = SPAN("p");
+    fetch(&got, &r);
+    assert_int_equal(site_saw(&site, "Authorization: Basic OnA=\r\n"), 1);
+    /* A POST of nothing is no form. */
+    r.is_post = true;
+    fetch(&got, &r);
+    assert_int_equal(site_saw(&site, "Content-Length: 0\r\n"), 1);
+    assert_int_equal(site_saw(&site, "Content-Type"), 0);
+}
+
+/* --- answers --- */
+
+static char long_headers[100 * 1000], long_line[200 * 1000];
+
+static void make_long(void)
+{
+    size_t n = (size_t)snprintf(long_headers, sizeof(long_headers), "HTTP/1.1 200 OK\r\n");
+    for (int i = 0; n < 80000; i++)
+        n += (size_t)snprintf(long_headers + n, sizeof(long_headers) - n, "X-%d: %0100d\r\n", i, i);
+    (void)snprintf(long_headers + n, sizeof(long_headers) - n, "Content-Length: 0\r\n\r\n");
+    memset(long_line, 'x', sizeof(long_line) - 1);
+    memcpy(long_line, "HTTP/1.1 200 OK\r\nX: ", 20);
+}
+
+/* What is answered -> what that is. */
+static const struct answer_row {
+    const char *name, *answer; /* answer NULL: the connection ends without */
+    int error, status;
+    const char *body;  /* or NULL */
+    const char *words; /* has that in it */
+    bool hangs, takes_compressed;
+} answer_rows[] = {
+    {"204", "HTTP/1.1 204 No Content\r\n\r\n", 0, 204, "", NULL, true, false},
+    {"304", "HTTP/1.1 304 Not Modified\r\n\r\n", 0, 304, "", NULL, true, false},
+    {"to the end", "HTTP/1.0 200 OK\r\n\r\nup 1", 0, 200, "up 1", NULL, false, false},
+    {"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nup\r\n0\r\n\r\n", 0, 200,
+     "up", NULL, true, false},
+    {"after a 103",
+     "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0,
+     200, "ok", NULL, true, false},
+    {"redirect that is not followed", "HTTP/1.1 302 X\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
+     0, 302, "", NULL, true, false},
+    {"nothing", "", -ECONNRESET, 0, NULL, "mpty reply", false, false},
+    {"silence", "", -ETIMEDOUT, 0, NULL, "timed out", true, false},
+    {"half a head", "HTTP/1.1 200 OK\r\nContent-", -ETIMEDOUT, 200, NULL, "timed out", true, false},
+    {"half a body and silence", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", -ETIMEDOUT, 200,
+     NULL, "timed out", true, false},
+    {"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", -ECONNRESET, 200, NULL,
+     "remaining", false, false},
+    {"half a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc", -ECONNRESET,
+     200, NULL, "remaining", false, false},
+    {"no chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc", -ECONNRESET, 200,
+     NULL, "chunked", true, false},
+    {"no HTTP", "220 mail.example ESMTP\r\n", -EBADMSG, 0, NULL, "HTTP/0.9", true, false},
+    {"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc", -EBADMSG, 200, NULL, "",
+     true, false},
+    {"many headers", long_headers, -EMSGSIZE, 200, NULL, "larger than 64 KiB", true, false},
+    {"a long header", long_line, -EMSGSIZE, 200, NULL, "too long", true, false},
+    {"garbage as gzip",
+     "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 12\r\n\r\ngarbage here",
+     -EBADMSG, 200, NULL, "", true, true},
+    {"garbage as deflate",
+     "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Length: 12\r\n\r\ngarbage here",
+     -EBADMSG, 200, NULL, "", true, true},
+    {"a coding nobody knows",
+     "HTTP/1.1 200 OK\r\nContent-Encoding: lzma\r\nContent-Length: 4\r\n\r\nabcd", -EBADMSG, 200,
+     NULL, "", true, true},
+    {"a coding that was not asked for",
+     "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd", 0, 200, "abcd",
+     NULL, true, false},
+};
+
+static void answers_are_what_they_are(void **state)
+{
+    (void)state;
+    make_long();
+    for (size_t i = 0; i < ARRAY_LEN(answer_rows); i++) {
+        const struct answer_row *row = &answer_rows[i];
+        site_start(&site, NULL);
+        site_answer(&site, "/", row->answer)->hangs = row->hangs;
+        fetch(&got, &(struct web_request){.url = site_url(&site, "127.0.0.1", "/"),
+                                          .takes_compressed = row->takes_compressed,
+                                          .timeout_ms = row->error == -ETIMEDOUT ? 200 : 10000});
+        if (got.reply.error != row->error || got.reply.status != row->status)
+            fail_msg("%s: error %d, status %d, %s", row->name, got.reply.error, got.reply.status,
+                     got.words);
+        assert_row(row->name, (got.reply.words.n > 0) == (row->error < 0));
+        assert_row(row->name, !row->words || strstr(got.words, row->words));
+        if (row->body)
+            assert_span_equal(row->name, got.reply.body, span_cstr(row->body));
+        site_stop(&site);
+    }
+}
+
+static void ways_that_lead_nowhere(void **state)
+{
+    (void)state;
+    uint16_t port = closed_port();
+    fetch(&got, &(struct web_request){.url = site_at("http", "127.0.0.1", port, "/secret")});
+    assert_int_equal(got.reply.error, -ECONNREFUSED);
+    assert_null(strstr(got.words, "secret"));
+    assert_non_null(strstr(got.words, "onnect"));
+    assert_int_equal(got.reply.connect_ns, -1);
+    assert_int_equal(got.reply.first_byte_ns, -1);
+    fetch(&got, &(struct web_request){.url = SPAN("http://u:secret@nowhere.invalid/secret"),
+                                      .timeout_ms = 8000});
+    assert_int_equal(got.reply.error, -EHOSTUNREACH);
+    assert_null(strstr(got.words, "secret"));
+    assert_non_null(strstr(got.words, "nowhere.invalid"));
+    assert_int_equal(got.reply.name_ns, -1);
+    fetch(&got, &(struct web_request){.url = SPAN("http://[::1/secret")});
+    assert_true(got.reply.error < 0);
+    assert_null(strstr(got.words, "secret"));
+}
+
+static void an_answer_is_kept_up_to_its_bound(void **state)
+{
+    (void)state;
+    site_answer(&site, "/", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789");
+    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .answer_max = 10};
+    fetch(&got, &r);
+    assert_false(got.reply.is_cut);
+    assert_span_equal("all", got.reply.body, SPAN("0123456789"));
+    r.answer_max = 9;
+    fetch(&got, &r);
+    assert_int_equal(got.reply.error, 0);
+    assert_int_equal(got.reply.status, 200);
+    assert_true(got.reply.is_cut);
+    assert_span_equal("part", got.reply.body, SPAN("012345678"));
+}
+
+/* --- compressed ones --- */
+
+/* n bytes of c, gzip over gzip over ... */
+static struct span squeeze(struct span plain, int n_times)
+{
+    struct span s = plain;
+    for (int i = 0; i < n_times; i++) {
+        z_stream z = {0};
+        assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
+        uLong max = deflateBound(&z, s.n);
+        unsigned char *out = malloc(max);
+        assert_non_null(out);
+        z.next_in = (unsigned char *)(uintptr_t)s.p;
+        z.avail_in = (uInt)s.n;
+        z.next_out = out;
+        z.avail_out = (uInt)max;
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+        if (i > 0)
+            free((void *)(uintptr_t)s.p);
+        s = span_of(out, z.total_out);
+        assert_int_equal(deflateEnd(&z), Z_OK);
+    }
+    return s;
+}
+
+static void serve_squeezed(const char *path, const char *codings, struct span plain, int n_times)
+{
+    char head[200];
+    struct span body = squeeze(plain, n_times);
+    (void)snprintf(head, sizeof(head),
+                   "HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %zu\r\n\r\n",
+                   codings, body.n);
+    site_bytes(&site, path, head, body);
+    free((void *)(uintptr_t)body.p);
+}
+
+static void a_compressed_answer_is_decoded(void **state)
+{
+    (void)state;
+    serve_squeezed("/", "gzip", SPAN("up 1\nup 1\nup 1\n"), 1);
+    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .takes_compressed = true};
+    fetch(&got, &r);
+    assert_span_equal("decoded", got.reply.body, SPAN("up 1\nup 1\nup 1\n"));
+    assert_int_equal(site_saw(&site, "Accept-Encoding: "), 1);
+    assert_int_equal(site_saw(&site, "gzip"), 1);
+}
+
+static void a_bomb_is_cut_off(void **state)
+{
+    (void)state;
+    enum { BOMB_BYTES = 64 << 20, KEPT = 100 * 1000 };
+    char *zeros = calloc(1, BOMB_BYTES);
+    assert_non_null(zeros);
+    serve_squeezed("/1", "gzip", span_of(zeros, BOMB_BYTES), 1);
+    serve_squeezed("/2", "gzip, gzip", span_of(zeros, BOMB_BYTES), 2);
+    free(zeros);
+    for (int i = 0; i < 2; i++) {
+        uint64_t before = mem_count_total().n_bytes;
+        fetch(&got, &(struct web_request){.url = site_url(&site, "127.0.0.1", i ? "/2" : "/1"),
+                                          .takes_compressed = true,
+                                          .answer_max = KEPT});
+        assert_int_equal(got.reply.error, 0);
+        assert_true(got.reply.is_cut);
+        assert_int_equal(got.reply.body.n, KEPT);
+        assert_true(mem_count_total().n_bytes - before < 4 << 20);
+    }
+}
+
+/* --- many, and none --- */
+
+static void none_waits_for_another(void **state)
+{
+    (void)state;
+    enum { N = 30 };
+    static struct got many[N], never;
+    struct web *w;
+    site_answer(&site, "/silent", "")->hangs = true;
+    site_answer(&site, "/", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")->delay_ms = 20;
+    const struct web_request silent = {.url = site_url(&site, "127.0.0.1", "/silent")};
+    const struct web_request quick = {.url = site_url(&site, "127.0.0.1", "/")};
+    memset(&never, 0, sizeof(never));
+    assert_int_equal(web_new(&w), 0);
+    assert_int_equal(web_start(w, &silent, on_done, NULL, &never), 0);
+    for (int i = 0; i < N; i++) {
+        many[i].n = 0;
+        assert_int_equal(web_start(w, &quick, on_done, NULL, &many[i]), 0);
+    }
+    assert_int_equal(web_n(w), N + 1);
+    for (int64_t end = peer_now_ms() + 5000; web_n(w) > 1;) {
+        web_turn(w, 100);
+        assert_true(peer_now_ms() < end);
+    }
+    for (int i = 0; i < N; i++)
+        assert_true(many[i].n == 1 && many[i].reply.status == 200);
+    web_free(w); /* breaks off */
+    assert_int_equal(never.n, 0);
+}
+
+struct chain {
+    struct web *web;
+    const struct web_request *request;
+    int n_left, n_ok;
+};
+
+static void on_link(void *ctx, void *tag, const struct web_reply *r)
+{
+    struct chain *c = ctx;
+    (void)tag;
+    c->n_ok += r->status == 200;
+    if (--c->n_left > 0)
+        assert_int_equal(web_start(c->web, c->request, on_link, c, NULL), 0);
+}
+
+static void the_next_may_be_started_when_one_is_done(void **state)
+{
+    (void)state;
+    site_answer(&site, "/", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")->is_kept = true;
+    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .keeps_connection = true};
+    struct chain c = {.request = &r, .n_left = 4};
+    assert_int_equal(web_new(&c.web), 0);
+    assert_int_equal(web_start(c.web, &r, on_link, &c, NULL), 0);
+    turn_all(c.web);
+    assert_int_equal(c.n_ok, 4);
+    assert_int_equal(site_connections(&site), 1);
+    web_free(c.web);
+}
+
+static void *wake(void *w)
+{
+    (void)poll(NULL, 0, 30);
+    web_wake(w);
+    return NULL;
+}
+
+static void another_thread_ends_the_wait(void **state)
+{
+    (void)state;
+    struct web *w;
+    pthread_t thread;
+    assert_int_equal(web_new(&w), 0);
+    int64_t start = peer_now_ms();
+    assert_int_equal(pthread_create(&thread, NULL, wake, w), 0);
+    web_turn(w, 30000);
+    assert_true(peer_now_ms() - start < 10000);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    web_free(w);
+}
+
+/* --- connections --- */
+
+static void a_connection_is_kept_where_asked_for(void **state)
+{
+    (void)state;
+    struct web *w;
+    site_answer(&site, "/", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")->is_kept = true;
+    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/")};
+    assert_int_equal(web_new(&w), 0);
+    for (int i = 0; i < 2; i++)
+        fetch_with(w, &got, &r);
+    assert_int_equal(site_connections(&site), 2);
+    r.keeps_connection = true;
+    for (int i = 0; i < 3; i++) {
+        fetch_with(w, &got, &r);
+        assert_int_equal(got.reply.status, 200);
+        assert_true((got.reply.connect_ns > 0) == (i == 0));
+        assert_true((got.reply.name_ns > 0) == (i == 0));
+        assert_true(got.reply.first_byte_ns > 0);
+    }
+    assert_int_equal(site_connections(&site), 3);
+    web_free(w);
+}
+
+/* The server ends it after each answer, without a word in that. */
+static void a_kept_connection_that_ended_is_made_again(void **state)
+{
+    (void)state;
+    struct web *w;
+    site_answer(&site, "/", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .keeps_connection = true};
+    assert_int_equal(web_new(&w), 0);
+    for (int i = 0; i < 20; i++) {
+        fetch_with(w, &got, &r);
+        assert_int_equal(got.reply.error, 0);
+    }
+    assert_int_equal(site_connections(&site), 20);
+    web_free(w);
+}
+
+/* --- proxies --- */
+
+static void proxies(void **state)
+{
+    (void)state;
+    char proxy[64], bad[] = "carrier-pigeon://u:secret@p:1";
+    site_answer(&site, "*", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    (void)snprintf(proxy, sizeof(proxy), "http://u:p@127.0.0.1:%u", site.port);
+    struct web_request r = {.url = SPAN("http://nowhere.invalid/a"),
+                            .link.proxy_url = span_cstr(proxy)};
+    fetch(&got, &r);
+    assert_int_equal(got.reply.status, 200);
+    assert_int_equal(site_saw(&site, "GET http://nowhere.invalid/a HTTP/1.1\r\n"), 1);
+    assert_int_equal(site_saw(&site, "Proxy-Authorization: Basic dTpw\r\n"), 1);
+    /* the environment's */
+    assert_int_equal(setenv("http_proxy", proxy, 1), 0);
+    r.url = site_url(&site, "127.0.0.1", "/b");
+    r.link.proxy_url = SPAN("");
+    fetch(&got, &r);
+    assert_int_equal(site_saw(&site, "GET http://127.0.0.1"), 1);
+    r.link.proxy_url = SPAN("none");
+    fetch(&got, &r);
+    assert_int_equal(got.reply.status, 200);
+    assert_int_equal(site_saw(&site, "GET /b HTTP/1.1\r\n"), 1);
+    /* one that is none: without its password */
+    assert_int_equal(setenv("http_proxy", bad, 1), 0);
+    r.link.proxy_url = SPAN("");
+    fetch(&got, &r);
+    assert_true(got.reply.error < 0);
+    assert_null(strstr(got.words, "secret"));
+    assert_int_equal(unsetenv("http_proxy"), 0);
+    r.link.proxy_url = span_cstr(bad);
+    fetch(&got, &r);
+    assert_true(got.reply.error < 0);
+    assert_null(strstr(got.words, "secret"));
+}
+
+/* --- what is not sent --- */
+
+static void what_could_become_two_requests_is_not_sent(void **state)
+{
+    (void)state;
+    static const struct web_header name = {SPAN_INIT("X\r\nY"), SPAN_INIT("a")};
+    static const struct web_header value = {SPAN_INIT("X"), SPAN_INIT("a\r\nY: b")};
+    static const struct span url = SPAN_INIT("http://127.0.0.1:9/");
+    const struct web_request rows[] = {
+        {.url = url, .headers = &name, .n_headers = 1},
+        {.url = url, .headers = &value, .n_headers = 1},
+        {.url = SPAN_INIT("http://127.0.0.1:9/\r\nX: y")},
+        {.url = {"http://127.0.0.1:9/\0x", 21}},
+        {.url = url, .user = SPAN_INIT("a\nb")},
+        {.url = url, .user = SPAN_INIT("a"), .password = SPAN_INIT("a\rb")},
+        {.url = url, .is_post = true, .content_type = SPAN_INIT("a\r\nb: c")},
+        {.url = url, .link.proxy_url = SPAN_INIT("http://p\n/")},
+        {.url = SPAN_INIT("https://127.0.0.1:9/"), .link.server_name = SPAN_INIT("a\r\nb")},
+        {.url = SPAN_INIT("https://127.0.0.1:9/"), .link.server_name = SPAN_INIT("a b/c")},
+        {.url = SPAN_INIT("")},
+        {.url = SPAN_INIT("127.0.0.1:9/")},
+        {.url = SPAN_INIT("ftp://127.0.0.1:9/")},
+        {.url = SPAN_INIT("file:///etc/hostname")},
+    };
+    struct web *w;
+    assert_int_equal(web_new(&w), 0);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        if (web_start(w, &rows[i], on_done, NULL, &got) != -EINVAL)
+            fail_msg("row %zu was started", i);
+    assert_int_equal(web_n(w), 0);
+    web_free(w);
+}
+
+/* --- no memory --- */
+
+/* All of a request: allocations fail anywhere in it, also those of libcurl. */
+static int whole(void *ctx)
+{
+    struct web *w;
+    int r = web_new(&w);
+    if (r < 0)
+        return r;
+    got.n = 0;
+    r = web_start(w, ctx, on_done, NULL, &got);
+    if (r == 0)
+        turn_all(w);
+    web_free(w);
+    if (r < 0)
+        return r;
+    assert_int_equal(got.n, 1);
+    if (got.reply.error == 0 && got.reply.status == 200)
+        assert_span_equal("body", got.reply.body, SPAN("up 1\n"));
+    return got.reply.error < 0 || got.reply.status != 200 ? -ENOMEM : 0;
+}
+
+static void without_memory_a_request_fails_and_nothing_is_left(void **state)
+{
+    (void)state;
+    static const struct web_header header = {SPAN_INIT("X-Key"), SPAN_INIT("secret")};
+    serve_squeezed("/b", "gzip", SPAN("up 1\n"), 1);
+    site_redirect(&site, "/a", 307, "/b");
+    struct web_request r = {.is_post = true,
+                            .url = site_url(&site, "127.0.0.1", "/a"),
+                            .body = SPAN("x"),
+                            .content_type = SPAN("text/plain"),
+                            .headers = &header,
+                            .n_headers = 1,
+                            .user = SPAN("u"),
+                            .password = SPAN("p"),
+                            .timeout_ms = 5000,
+                            .follows_redirects = true,
+                            .takes_compressed = true};
+    assert_int_equal(whole(&r), 0);
+    assert_true(memfail_each(whole, &r) > 40);
+}
+
+#define WITH_SITE(f) cmocka_unit_test_setup_teardown(f, start_site, stop_site)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        WITH_SITE(a_page_is_fetched),
+        WITH_SITE(a_body_is_posted),
+        WITH_SITE(user_or_password_may_be_empty),
+        cmocka_unit_test(answers_are_what_they_are),
+        cmocka_unit_test(ways_that_lead_nowhere),
+        WITH_SITE(an_answer_is_kept_up_to_its_bound),
+        WITH_SITE(a_compressed_answer_is_decoded),
+        WITH_SITE(a_bomb_is_cut_off),
+        WITH_SITE(none_waits_for_another),
+        WITH_SITE(the_next_may_be_started_when_one_is_done),
+        cmocka_unit_test(another_thread_ends_the_wait),
+        WITH_SITE(a_connection_is_kept_where_asked_for),
+        WITH_SITE(a_kept_connection_that_ended_is_made_again),
+        WITH_SITE(proxies),
+        cmocka_unit_test(what_could_become_two_requests_is_not_sent),
+        WITH_SITE(without_memory_a_request_fails_and_nothing_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
