@@ -46,7 +46,7 @@ static int print_mistakes(const char *path, const struct err_list *errs)
 static int check_named(const char *path, const struct config *c)
 {
     struct alarms_files files;
-    struct alarms_mistakes errs;
+    struct file_mistakes errs;
     struct err err = {0};
 
     if (alarms_read(c, &files, &errs, &err) == 0) {

@@ -15,12 +15,11 @@
 
 #include "alert/alerts.h"
 #include "daemon/config.h"
+#include "daemon/named_files.h"
 #include "incident/incidents.h"
 #include "review/review.h"
 #include "rules/rules.h"
 #include "store/store.h"
-
-enum { ALARMS_PATH_MAX = 1024 };
 
 /* What was read. */
 struct alarms_files {
@@ -28,14 +27,9 @@ struct alarms_files {
     size_t n_rules, n_ours;    /* ours stand first: those of the program, and of its SLOs */
     struct alert_file *routes; /* NULL: the built-in ones */
 };
-/* Of the first file that has any. */
-struct alarms_mistakes {
-    struct err_list list;
-    char path[ALARMS_PATH_MAX]; /* where all of them are; cut when it is too long */
-};
 /* Failing: *reterr says why, with the first of the mistakes; there are none of a file that cannot
  * be read. */
-int alarms_read(const struct config *c, struct alarms_files *ret, struct alarms_mistakes *reterrs,
+int alarms_read(const struct config *c, struct alarms_files *ret, struct file_mistakes *reterrs,
                 struct err *reterr) WARN_UNUSED;
 void alarms_files_done(struct alarms_files *f);
 /* More references to the same files. -ENOMEM. */

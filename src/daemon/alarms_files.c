@@ -3,11 +3,8 @@
  * daemon/alarms_files.c - rule files and the file of routes, read as a whole.
  */
 #include <errno.h>
-#include <glob.h>
 #include <stdio.h>
 
-#include "base/file.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "daemon/alarms.h"
 #include "daemon/builtin_rules.h"
@@ -41,43 +38,9 @@ int alarms_files_copy(const struct alarms_files *from, struct alarms_files *ret)
 /* Where files are read into, and what is wrong. */
 struct reading {
     struct alarms_files files;
-    struct alarms_mistakes *errs;
+    struct file_mistakes *errs;
     struct err *err;
 };
-
-/* --- mistakes --- */
-
-/* Returns error, with the first mistake and the number of them. path goes, the list stays. */
-static int tell(struct reading *f, const char *path, int error)
-{
-    struct err_list *errs = &f->errs->list;
-    const struct err_item *first = &errs->items[0];
-    if (errs->n == 0)
-        return err_set(f->err, error, "%s: %s", path, err_str(error));
-    (void)span_copy(span_cstr(path), f->errs->path, sizeof(f->errs->path));
-    for (size_t i = 0; i < errs->n; i++)
-        errs->items[i].where = f->errs->path;
-    err_set(f->err, error, "%s:%d:%d: %s", path, first->line, first->column, first->err.text);
-    if (errs->n + errs->n_dropped > 1)
-        err_hint(f->err, "%zu mistakes in that file", errs->n + errs->n_dropped);
-    else
-        err_hint(f->err, "%s", first->err.hint);
-    return error;
-}
-
-static int file_text(const char *path, size_t max, struct buf *text, struct err *reterr)
-{
-    static const char where[] = "; it is looked for in the working directory";
-    buf_init(text, max);
-    int r = file_read(path, max, text);
-    if (r < 0) {
-        err_set(reterr, r, "could not read %s: %s%s", path,
-                r == -EMSGSIZE ? "it is too large" : err_str(r),
-                r == -ENOENT && path[0] != '/' ? where : "");
-        err_hint(reterr, "name a file that this program may read, or remove it from the list");
-    }
-    return r;
-}
 
 /* --- rules --- */
 
@@ -88,7 +51,7 @@ static int add_text(struct reading *f, struct span text, const char *path)
         return err_set(f->err, -E2BIG, "more than %d rule files", FILES_MAX);
     int r = rule_file_read(text, path, &files->rules[files->n_rules], &f->errs->list);
     if (r < 0)
-        return tell(f, path, r);
+        return named_files_tell(f->errs, path, r, f->err);
     files->n_rules++;
     return 0;
 }
@@ -121,67 +84,33 @@ static int add_slos(struct reading *f, const struct config *c)
     return r;
 }
 
-static bool is_pattern(const char *path)
+static int add_rules(void *ctx, const char *path, struct span text)
 {
-    return strpbrk(path, "*?[") != NULL;
-}
-
-static int add_rules(struct reading *f, const char *path)
-{
+    struct reading *f = ctx;
     for (size_t i = 0; i < f->files.n_rules; i++) {
         if (strcmp(f->files.rules[i]->path, path) == 0)
             return 0; /* named by two patterns */
     }
-    struct buf text;
-    int r = file_text(path, RULE_FILE_BYTES_MAX, &text, f->err);
-    if (r == 0)
-        r = add_text(f, buf_span(&text), path);
-    buf_done(&text);
-    return r;
-}
-
-/* A pattern may mean no file; a name has to mean one. */
-static int add_pattern(struct reading *f, const char *pattern)
-{
-    glob_t found = {0};
-    if (!is_pattern(pattern))
-        return add_rules(f, pattern);
-    int e = glob(pattern, GLOB_ERR, NULL, &found);
-    int r = 0;
-    if (e != 0 && e != GLOB_NOMATCH)
-        r = err_set(f->err, e == GLOB_NOSPACE ? -ENOMEM : -EACCES,
-                    "could not look for rule files \"%s\"", pattern);
-    else if (e == GLOB_NOMATCH)
-        LOG_WARN("no rule file is called \"%s\"", pattern);
-    for (size_t i = 0; r == 0 && i < found.gl_pathc; i++)
-        r = add_rules(f, found.gl_pathv[i]);
-    globfree(&found);
-    return r;
+    return add_text(f, text, path);
 }
 
 /* --- routes --- */
 
-static int read_routes(struct reading *f, const char *path)
+static int read_routes(void *ctx, const char *path, struct span text)
 {
-    struct buf text;
-    int r = file_text(path, ROUTES_BYTES_MAX, &text, f->err);
-    if (r == 0) {
-        r = alert_file_read(buf_span(&text), path, &f->files.routes, &f->errs->list);
-        if (r < 0)
-            tell(f, path, r);
-    }
-    buf_done(&text);
-    return r;
+    struct reading *f = ctx;
+    int r = alert_file_read(text, path, &f->files.routes, &f->errs->list);
+    return r < 0 ? named_files_tell(f->errs, path, r, f->err) : 0;
 }
 
-int alarms_read(const struct config *c, struct alarms_files *ret, struct alarms_mistakes *reterrs,
+int alarms_read(const struct config *c, struct alarms_files *ret, struct file_mistakes *reterrs,
                 struct err *reterr)
 {
     struct reading f = {.files.rules = mem_zalloc(FILES_MAX, sizeof(struct rule_file *)),
                         .errs = reterrs,
                         .err = reterr};
     int r = 0;
-    err_list_init(&reterrs->list);
+    named_files_init(reterrs);
     if (!f.files.rules)
         return err_set(reterr, -ENOMEM, "out of memory");
     if (c->rules_builtin)
@@ -190,9 +119,10 @@ int alarms_read(const struct config *c, struct alarms_files *ret, struct alarms_
         r = add_slos(&f, c);
     f.files.n_ours = f.files.n_rules;
     for (size_t i = 0; r == 0 && i < c->rule_files.n; i++)
-        r = add_pattern(&f, c->rule_files.items[i]);
+        r = named_files_each(c->rule_files.items[i], "rule files", RULE_FILE_BYTES_MAX, add_rules,
+                             &f, reterr);
     if (r == 0 && c->alerting_file[0])
-        r = read_routes(&f, c->alerting_file);
+        r = named_files_one(c->alerting_file, ROUTES_BYTES_MAX, read_routes, &f, reterr);
     if (r < 0) {
         alarms_files_done(&f.files);
         return r;

@@ -35,9 +35,9 @@ struct config_reload_report {
     size_t n_changed;
     const char *restart[CONFIG_KEYS_MAX]; /* changed keys that need a restart */
     size_t n_restart;
-    struct err err;                 /* !is_taken: why, in one line */
-    struct err_list mistakes;       /* of file and flags */
-    struct alarms_mistakes in_file; /* of a file of rules or routes */
+    struct err err;               /* !is_taken: why, in one line */
+    struct err_list mistakes;     /* of file and flags */
+    struct file_mistakes in_file; /* of a file of rules or routes */
 };
 
 /* Tries it and counts it. A failed attempt leaves the running configuration as it is. */

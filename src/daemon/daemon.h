@@ -18,7 +18,7 @@
 #include "io/addr.h"
 #include "metrics/metrics.h"
 
-struct alarms_mistakes; /* daemon/alarms.h */
+struct file_mistakes; /* daemon/named_files.h */
 struct daemon;
 
 /*
@@ -29,7 +29,7 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
 
 /* Takes over what may change while running; refused as a whole when a restart key changed. reterrs:
  * mistakes of a file of rules or routes. */
-int daemon_reload(struct daemon *d, struct config *config, struct alarms_mistakes *reterrs,
+int daemon_reload(struct daemon *d, struct config *config, struct file_mistakes *reterrs,
                   struct err *reterr) WARN_UNUSED;
 
 /*

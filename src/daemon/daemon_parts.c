@@ -97,7 +97,7 @@ static int keys_open(struct daemon *d, struct err *reterr)
 
 static int alarms_open(struct daemon *d, struct err *reterr)
 {
-    struct alarms_mistakes errs;
+    struct file_mistakes errs;
     struct alarms_files files;
     int r;
 

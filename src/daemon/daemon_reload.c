@@ -119,7 +119,7 @@ static int reload_check(const struct config *from, const struct config *to, stru
     return -EBUSY;
 }
 
-static int reload(struct daemon *d, struct config *config, struct alarms_mistakes *reterrs,
+static int reload(struct daemon *d, struct config *config, struct file_mistakes *reterrs,
                   struct err *reterr)
 {
     struct gateway_config *gateway = NULL;
@@ -180,7 +180,7 @@ static int reload(struct daemon *d, struct config *config, struct alarms_mistake
     return r;
 }
 
-int daemon_reload(struct daemon *d, struct config *config, struct alarms_mistakes *reterrs,
+int daemon_reload(struct daemon *d, struct config *config, struct file_mistakes *reterrs,
                   struct err *reterr)
 {
     err_list_init(&reterrs->list);
