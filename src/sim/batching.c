@@ -101,7 +101,7 @@ mono_t batching_next(const struct batching *b)
 int batching_arrive(struct batching *b, struct batching_request *r, mono_t now)
 {
     ASSERT(r->n_prompt >= 1 && r->n_output >= 1);
-    if (batching_blocks(b, r->n_prompt + r->n_output - 1) > b->config.n_blocks)
+    if (batching_blocks(b, r->n_prompt + r->n_output - 1) > b->blocks.n)
         return -E2BIG;
     *r = (struct batching_request){
         .n_prompt = r->n_prompt,
@@ -111,6 +111,7 @@ int batching_arrive(struct batching *b, struct batching_request *r, mono_t now)
         .ctx = r->ctx,
         .state = BATCHING_WAITING,
         .t_arrived = now,
+        .t_queued = now,
     };
     kv_held_init(&r->_held);
     list_init(&r->_told);
@@ -138,6 +139,15 @@ void batching_leave(struct batching *b, struct batching_request *r)
     }
     list_remove(&r->_told);
     r->state = BATCHING_GONE;
+}
+
+void batching_restart(struct batching *b)
+{
+    ASSERT(list_is_empty(&b->running) && list_is_empty(&b->waiting));
+    kv_blocks_forget(&b->blocks);
+    b->counts = (struct batching_counts){0};
+    b->n_planned = b->n_planned_gone = b->n_computed_gone = 0;
+    b->t_next = MONO_NONE;
 }
 
 /* --- configuration --- */

@@ -74,9 +74,10 @@ struct batching_request {
     int64_t n_prefix;           /* for that many tokens, at most n_prompt */
     /* told */
     enum batching_state state;
-    mono_t t_arrived, t_scheduled, t_first, t_last; /* t_scheduled: for the first time */
-    mono_t t_before;  /* of the token before the last; not set: none */
-    int64_t n_done;   /* output tokens */
+    mono_t t_arrived; /* at the server: the caller may set an earlier time after the arrival */
+    mono_t t_queued, t_scheduled, t_first, t_last; /* t_scheduled: for the first time */
+    mono_t t_before;                               /* of the token before the last; not set: none */
+    int64_t n_done;                                /* output tokens */
     int64_t n_cached; /* prompt tokens found in the cache, at the first time */
     int64_t n_preempted;
     int64_t n_new;        /* output tokens of the last step */
@@ -93,8 +94,8 @@ int batching_new(const struct batching_config *c, uint64_t seed, struct batching
 struct batching *batching_free(struct batching *b);
 
 /*
- * now: not before the last step. The fields "told" are reset. A request longer than all blocks
- * together can never run: -E2BIG.
+ * now: not before the last step. The fields "told" are reset. A request longer than all blocks of
+ * the start together can never run: -E2BIG. One that is longer than what a leak has left waits.
  */
 int batching_arrive(struct batching *b, struct batching_request *r, mono_t now) WARN_UNUSED;
 /*
@@ -102,6 +103,8 @@ int batching_arrive(struct batching *b, struct batching_request *r, mono_t now) 
  * does. The request is the caller's again. Of one that has finished and was told: nothing to do.
  */
 void batching_leave(struct batching *b, struct batching_request *r);
+/* As a process that was started anew: counters from 0, nothing cached. Nobody is here. */
+void batching_restart(struct batching *b);
 
 /* When the iteration under way ends; not set: there is none, for nobody is here. */
 mono_t batching_next(const struct batching *b);

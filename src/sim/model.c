@@ -49,7 +49,7 @@ static int64_t draw_ttft_ns(struct model *m, const struct model_ask *ask)
     return ns > ask->min_ttft_ns ? ns : ask->min_ttft_ns;
 }
 
-static void draw_length(struct model *m, const struct model_ask *ask, struct model_request *r)
+void model_length(struct model *m, const struct model_ask *ask, struct model_request *r)
 {
     const struct model_config *c = &m->_config;
     int64_t n = ask->n_tokens;
@@ -105,7 +105,7 @@ void model_arrive(struct model *m, struct model_request *r, const struct model_a
     };
     list_init(&r->_link);
     r->_ttft_ns = draw_ttft_ns(m, ask);
-    draw_length(m, ask, r);
+    model_length(m, ask, r);
     if (m->n_running < m->_config.concurrency) {
         request_start(m, r, now);
     } else {

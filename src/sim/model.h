@@ -74,6 +74,9 @@ void model_config_init(struct model_config *c);
 
 void model_init(struct model *m, const struct model_config *config, uint64_t seed);
 
+/* Sets how long an answer is: n_tokens and is_limited. A part of every arrival. */
+void model_length(struct model *m, const struct model_ask *ask, struct model_request *r);
+
 /* A request arrives; it runs at once when there is room, else waits (t_started not set). */
 void model_arrive(struct model *m, struct model_request *r, const struct model_ask *ask,
                   mono_t now);

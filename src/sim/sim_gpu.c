@@ -130,7 +130,7 @@ static void values_of(const struct sim_gpu *g, const struct sim_gpu_config *c, d
     ret[TEMPERATURE] = floor(g->celsius);
     ret[SM_CLOCK] = floor(c->sm_clock_mhz * g->speed) * 1e6;
     ret[MEMORY_CLOCK] = c->memory_clock_mhz * 1e6;
-    ret[XID] = 0;
+    ret[XID] = g->xid;
     ret[REASONS] = (double)g->reasons;
     ret[POWER_THROTTLED] = g->power_throttled_s;
     ret[THERMAL_THROTTLED] = g->thermal_throttled_s;

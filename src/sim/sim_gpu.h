@@ -47,6 +47,7 @@ struct sim_gpu {
     double watts, energy_joules, celsius;
     double power_throttled_s, thermal_throttled_s;
     int64_t reasons;
+    int xid; /* the owner's: code of the last error; 0: none */
     mono_t _t;
     int64_t _busy_ns;
 };

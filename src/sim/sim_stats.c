@@ -75,7 +75,7 @@ static void ended(struct sim_stats *s, const struct batching_request *r, enum si
     double decode_s = seconds(r->t_last, r->t_first);
 
     observe(s, SIM_E2E, seconds(r->t_last, r->t_arrived));
-    observe(s, SIM_QUEUE, seconds(r->t_scheduled, r->t_arrived));
+    observe(s, SIM_QUEUE, seconds(r->t_scheduled, r->t_queued));
     observe(s, SIM_PREFILL, seconds(r->t_first, r->t_scheduled));
     observe(s, SIM_DECODE, decode_s);
     observe(s, SIM_INFERENCE, seconds(r->t_last, r->t_scheduled));

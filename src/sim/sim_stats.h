@@ -5,7 +5,8 @@
  * Role:      counts what a batching engine tells; sim_page.h shows it under the names of any
  *            version. Histograms have the bounds of all versions, so that one state can be shown
  *            under several.
- * Meaning:   as vLLM V1 has it: TTFT from the arrival; queue until first scheduled; prefill from
+ * Meaning:   as vLLM V1 has it: TTFT from the arrival; queue from there (or where it came
+ *            later, from the engine's own) until first scheduled; prefill from
  *            there to the first token, decode from there to the last (time preempted included),
  *            inference = both; TPOT = decode / (tokens - 1), 0 for a single token; tokens of an
  *            iteration = those it put out and the prompts it ended.
