@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/suggest.h"
+#include "cli/engine_flags.h"
 #include "cli/flag.h"
 #include "cli/nofile.h"
 #include "cli/signals.h"
@@ -19,6 +20,7 @@ enum { OPTION_PATH_MAX = 1024 };
 
 struct options {
     struct sim_config config;
+    struct engine_flags engine;
     struct play *play;
     char play_dir[PLAY_NAME_MAX * 4];
     char tls_cert[OPTION_PATH_MAX], tls_key[OPTION_PATH_MAX];
@@ -95,6 +97,8 @@ static const char help_examples[] =
     "  inferometer sim --listen 127.0.0.1:8000 --play answer.sse --play-gap-ms 20\n"
     "  curl -N 127.0.0.1:8000/v1/chat/completions -H 'X-Sim-Cut-After: 5' \\\n"
     "    -d '{\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}'\n"
+    "  inferometer sim --listen 127.0.0.1:8000 --engine vllm-0.13 --kv-tokens 20000\n"
+    "  curl 127.0.0.1:8000/sim/faults -d '{\"load_surge\": 8}'\n"
     "  curl -N 127.0.0.1:8000/v1/messages -H 'X-Sim-Reasoning: 20' \\\n"
     "    -d '{\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}'\n"
     "  curl -N 127.0.0.1:8000/api/chat \\\n"
@@ -121,6 +125,7 @@ static void help_print(void)
         (void)snprintf(left, sizeof(left), "--%s %s", h.name, h.values);
         (void)printf("  %-36s %s\n", left, h.text);
     }
+    engine_flags_help();
     (void)fputs(help_examples, stdout);
 }
 
@@ -173,6 +178,7 @@ static int unknown_flag(const struct flag *f, struct err *reterr)
         suggest_offer(&s, span_cstr(option_rows[i].name));
     for (size_t i = 0; switches_help(i, &h); i++)
         suggest_offer(&s, span_cstr(h.name));
+    engine_flags_offer(&s);
     (void)err_set(reterr, -EINVAL, "unknown flag --%.*s", SPAN_ARG(f->name));
     if (s.best.n > 0)
         err_hint(reterr, "did you mean --%.*s?", SPAN_ARG(s.best));
@@ -284,7 +290,8 @@ static int flag_apply(struct flag *f, struct options *o, struct err *reterr)
     for (size_t i = 0; i < ARRAY_LEN(option_rows); i++)
         if (flag_is(f, option_rows[i].name))
             return row_apply(&option_rows[i], f, &o->config, reterr);
-    return switch_apply(f, o, reterr);
+    r = engine_flags_apply(&o->engine, f, reterr);
+    return r != 0 ? r : switch_apply(f, o, reterr);
 }
 
 static int options_parse(int argc, char **argv, struct options *ret, struct err *reterr)
@@ -296,9 +303,9 @@ static int options_parse(int argc, char **argv, struct options *ret, struct err 
     while ((r = flag_next(&f, reterr)) > 0) {
         r = flag_apply(&f, ret, reterr);
         if (r < 0 || ret->is_help)
-            return r;
+            return r < 0 ? r : 0;
     }
-    return r;
+    return r < 0 ? r : engine_flags_finish(&ret->engine, &ret->config, reterr);
 }
 
 static int tls_open(struct options *o, struct err *reterr)
@@ -346,6 +353,7 @@ int sim_main(int argc, char **argv)
     int r;
 
     sim_config_init(&o.config);
+    engine_flags_init(&o.engine);
     r = addr_parse(SPAN("127.0.0.1:0"), &o.config.listen, &e);
     if (r == 0)
         r = options_parse(argc, argv, &o, &e);
@@ -358,6 +366,7 @@ int sim_main(int argc, char **argv)
     else
         r = sim_run(&o.config);
     o.play = play_free(o.play);
+    engine_flags_done(&o.engine);
     o.config.tls = tls_context_unref(o.config.tls);
     return r;
 }

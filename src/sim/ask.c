@@ -70,6 +70,16 @@ static void take_inputs(struct json *j, struct ask *a)
 
 /* --- members --- */
 
+/* What has been read of the body since `before` belongs to the prompt. */
+static void add_prompt(struct json *j, size_t before, struct ask *a)
+{
+    size_t n = json_offset(j) - before;
+
+    a->prompt_bytes += (int64_t)n;
+    if (a->n_parts < ASK_PARTS_MAX)
+        a->prompt[a->n_parts++] = span_of(a->_body + before, n);
+}
+
 static void take_field(struct json *j, enum ask_what what, struct ask *a)
 {
     size_t before = json_offset(j);
@@ -92,11 +102,11 @@ static void take_field(struct json *j, enum ask_what what, struct ask *a)
         break;
     case ASK_INPUTS:
         take_inputs(j, a);
-        a->prompt_bytes += (int64_t)(json_offset(j) - before);
+        add_prompt(j, before, a);
         break;
     case ASK_PROMPT:
         (void)json_skip(j); /* errors are sticky and seen at the end */
-        a->prompt_bytes += (int64_t)(json_offset(j) - before);
+        add_prompt(j, before, a);
         break;
     case ASK_OPTIONS: /* taken as an object */
         break;
@@ -147,6 +157,7 @@ int ask_parse(struct span body, const struct ask_field *fields, const char *miss
     struct json_value v;
     struct json j;
 
+    a._body = body.p;
     json_init(&j, body);
     if (!json_next(&j, &v) || v.type != JSON_OBJECT) {
         *ret_why = "the request body is not a JSON object";

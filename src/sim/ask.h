@@ -12,15 +12,18 @@
 #include "base/attr.h"
 #include "base/span.h"
 
-enum { ASK_MODEL_MAX = 128 };
+enum { ASK_MODEL_MAX = 128, ASK_PARTS_MAX = 4 };
 
 struct ask {
     bool is_stream;
     bool has_stream_options;
     bool has_include_usage;
-    int64_t max_tokens;        /* -1: not told */
-    int64_t n_choices;         /* 1 when not told */
-    int64_t prompt_bytes;      /* as JSON */
+    int64_t max_tokens;                /* -1: not told */
+    int64_t n_choices;                 /* 1 when not told */
+    int64_t prompt_bytes;              /* as JSON */
+    struct span prompt[ASK_PARTS_MAX]; /* its first parts, views into the body */
+    size_t n_parts;
+    const char *_body;
     char model[ASK_MODEL_MAX]; /* still escaped as in the request, so that it can be echoed as JSON
                                 */
 };

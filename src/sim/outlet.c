@@ -201,7 +201,7 @@ int outlet_event(struct outlet *o, enum truth_kind kind, int64_t n_tokens,
     mono_t now = clock_mono();
     int r;
 
-    if (LIKELY(o->_is_plain)) {
+    if (LIKELY(o->_is_plain && o->hold_bytes == 0 && o->_n_pending == 0)) {
         truth_entry_add(o->_truth, kind, n_tokens, now);
         return outlet_write(o, chunk->parts, chunk->n, is_last);
     }
@@ -212,7 +212,9 @@ int outlet_event(struct outlet *o, enum truth_kind kind, int64_t n_tokens,
     if (r < 0)
         return r;
     o->_n_pending++;
-    return o->_n_pending >= o->_switches->batch || is_last ? pending_send(o, is_last) : 0;
+    if (!is_last && (o->_n_pending < o->_switches->batch || buf_len(&o->_pending) < o->hold_bytes))
+        return 0;
+    return pending_send(o, is_last);
 }
 
 int outlet_head_now(struct outlet *o)

@@ -26,8 +26,9 @@ struct z_stream_s;
 enum { OUTLET_FIELDS_MAX = 512 };
 
 struct outlet {
-    mono_t t_headers; /* before the write of the head's last byte */
-    mono_t t_piece;   /* when the next piece is due */
+    mono_t t_headers;  /* before the write of the head's last byte */
+    mono_t t_piece;    /* when the next piece is due */
+    size_t hold_bytes; /* events are held until so many bytes are there; 0: they are not */
     struct http_server_conn *_conn;
     struct truth_entry *_truth; /* borrowed */
     const struct switches *_switches;

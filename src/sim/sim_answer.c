@@ -4,6 +4,7 @@
  * that sends something; answer_pump runs steps until one lies in the future, needs the model, or
  * ends it all.
  *
+ *   all:     READ (where the network is slow)
  *   stream:  HEAD  WAIT (engine queue)  then those of sim/sim_stream.c
  *   file:    HEAD  PLAY
  *   other:   WAIT  RENDER (all tokens ready)  BODY
@@ -18,6 +19,7 @@
 
 #include "base/limits.h"
 #include "sim/fault.h"
+#include "sim/sim_pace.h"
 #include "sim/sim_stream.h"
 
 enum { BODY_MAX = 64 * MIB };
@@ -33,7 +35,7 @@ static void answer_publish(struct sim_answer *a)
     (void)span_copy(span_cstr(a->_id), h->id, sizeof(h->id));
     h->status = mono_is_set(a->_out.t_headers) ? a->_status : 0;
     h->is_stream = a->play || a->ask.is_stream;
-    h->t_request = a->_request.t_arrived;
+    h->t_request = a->_t_request;
     h->t_started = a->_request.t_started;
     h->t_headers = a->_out.t_headers;
     h->prompt_tokens = a->_prompt_tokens;
@@ -46,13 +48,8 @@ static void answer_publish(struct sim_answer *a)
 static void answer_over(struct sim_answer *a)
 {
     struct sim_engine *e = a->_engine;
-    struct model_request *next =
-        a->_is_in_model ? model_leave(&e->model, &a->_request, clock_mono()) : NULL;
 
-    if (next) {
-        struct sim_answer *n = CONTAINER_OF(next, struct sim_answer, _request);
-        loop_defer(e->loop, &n->_go);
-    }
+    sim_pace_leave(a);
     answer_publish(a);
     loop_timer_stop(e->loop, &a->_timer);
     task_cancel(&a->_go);
@@ -262,32 +259,50 @@ static bool step_wait(struct sim_answer *a)
         return true;
     }
     a->_t_ready = a->_request.t_first;
-    while (!model_is_finished(&a->_request)) {
-        a->_t_ready = a->_t_last = a->_request.t_next;
-        (void)model_take(&a->_engine->model, &a->_request); /* all events are in one body */
+    if (!model_is_finished(&a->_request)) {
+        sim_pace_take(a, true); /* all events are in one body */
+        a->_t_ready = a->_t_last;
     }
     a->_phase = PHASE_RENDER;
     return true;
 }
 
-/* When the phase's step is due; MONO_NONE: something else has to happen first. */
-static mono_t answer_due(const struct sim_answer *a)
-{
-    static const mono_t at_once = {1};
+static const mono_t at_once = {1};
 
-    if (outlet_is_busy(&a->_out))
-        return a->_out.t_piece;
+/* When the phase's step could be made here; MONO_NONE: something else has to happen first. */
+static mono_t answer_due_here(const struct sim_answer *a)
+{
     switch ((enum sim_phase)a->_phase) {
-    case PHASE_WAIT:
-        return mono_is_set(a->_request.t_started) ? at_once : MONO_NONE;
+    case PHASE_READ:
     case PHASE_RENDER:
         return a->_t_ready;
+    case PHASE_HEAD:
+    case PHASE_BODY:
+        return a->_engine->live ? a->_request.t_arrived : at_once;
+    case PHASE_WAIT:
+        return sim_pace_is_started(a) ? at_once : MONO_NONE;
     case PHASE_SILENT:
         return MONO_NONE;
     default:
         return sim_stream_due(a);
     }
 }
+
+/* The same for the client, behind its network. */
+static mono_t answer_due(const struct sim_answer *a)
+{
+    const struct sim_live *live = a->_engine->live;
+    mono_t due;
+
+    if (outlet_is_busy(&a->_out))
+        return a->_out.t_piece;
+    due = answer_due_here(a);
+    if (!live || due.ns <= at_once.ns || a->_phase == PHASE_READ)
+        return due;
+    return mono_add(due, sim_live_lag_ns(live));
+}
+
+static bool answer_start(struct sim_answer *a, mono_t now);
 
 /* false: the answer is over. */
 static bool answer_step(struct sim_answer *a)
@@ -296,9 +311,13 @@ static bool answer_step(struct sim_answer *a)
 
     if (outlet_is_busy(&a->_out))
         return answer_goes_on(a, outlet_piece(&a->_out));
+    if (a->_engine->live)
+        a->_out.hold_bytes = sim_live_held_bytes(a->_engine->live);
     if (answer_fault(a, &goes_on))
         return goes_on;
     switch ((enum sim_phase)a->_phase) {
+    case PHASE_READ:
+        return answer_start(a, a->_t_ready);
     case PHASE_HEAD:
         return step_head(a);
     case PHASE_WAIT:
@@ -341,9 +360,15 @@ static void answer_on_timer(struct timer *t)
     answer_pump(CONTAINER_OF(t, struct sim_answer, _timer));
 }
 
+/* The model has started it, or the live engine has news. */
 static void answer_on_go(struct task *t)
 {
-    answer_pump(CONTAINER_OF(t, struct sim_answer, _go));
+    struct sim_answer *a = CONTAINER_OF(t, struct sim_answer, _go);
+
+    if (sim_pace_look(a) < 0)
+        (void)answer_end(a); /* as when its process dies */
+    else
+        answer_pump(a);
 }
 
 void sim_answer_drained(struct sim_answer *a)
@@ -359,6 +384,7 @@ static int answer_init_speech(struct sim_answer *a, struct span id)
     enum { HEX_DIGITS = 24 };
     const struct switches *s = &a->switches;
     struct sim_engine *e = a->_engine;
+    bool is_runaway = e->live && sim_live_faults(e->live)->is_on[SIM_FAULT_RUNAWAY_OUTPUT];
     struct speech_head head;
     char digits[HEX_DIGITS];
     int r;
@@ -377,7 +403,8 @@ static int answer_init_speech(struct sim_answer *a, struct span id)
         .is_crlf = s->is_crlf,
         .may_tell_usage = s->usage != SWITCH_USAGE_NEVER && a->ask.has_include_usage,
     };
-    r = speech_init(&a->_speech, &e->voices->of[a->voice], &e->words, &e->scratch, &head);
+    r = speech_init(&a->_speech, &e->voices->of[a->voice], is_runaway ? &e->repeated : &e->words,
+                    &e->scratch, &head);
     if (s->engine_times == SWITCH_TIMES_VLLM)
         a->_speech.times = STAGE_TIMES_VLLM;
     else if (s->engine_times == SWITCH_TIMES_LLAMACPP)
@@ -387,23 +414,6 @@ static int answer_init_speech(struct sim_answer *a, struct span id)
     else if (s->is_refusal)
         a->_speech.block = BLOCK_REFUSAL;
     return r;
-}
-
-static void answer_arrive(struct sim_answer *a, mono_t t_request)
-{
-    const struct switches *s = &a->switches;
-    struct model_ask ask = {
-        .prompt_tokens = a->_prompt_tokens,
-        .max_tokens = a->ask.max_tokens,
-        .n_tokens = a->_speech.voice->has_output ? s->n_tokens : 0,
-        .ttft_ns = s->ttft_ns,
-        .itl_ns = s->itl_ns,
-        .tokens_per_event = s->tokens_per_event,
-        .min_ttft_ns = s->role_delay_ns,
-    };
-
-    model_arrive(&a->_engine->model, &a->_request, &ask, t_request);
-    a->_is_in_model = true;
 }
 
 static int answer_interim(struct sim_answer *a)
@@ -439,8 +449,16 @@ static int64_t count_choices(const struct sim_answer *a)
 }
 
 /* An error instead of an answer, with its text; 0: none. */
-static int answer_refusal(const struct sim_answer *a, const char **ret_message)
+static int answer_refusal(struct sim_answer *a, mono_t now, const char **ret_message)
 {
+    struct sim_live *live = a->_engine->live;
+    int64_t retry_after_s = -1;
+    int status = live ? sim_live_door(live, now, ret_message, &retry_after_s) : 0;
+
+    if (retry_after_s >= 0)
+        a->switches.retry_after_s = retry_after_s;
+    if (status != 0)
+        return status;
     *ret_message = "simulated error answer";
     if (a->switches.must_refuse_options && a->ask.has_stream_options) {
         *ret_message = "unrecognized request argument supplied: stream_options";
@@ -449,48 +467,59 @@ static int answer_refusal(const struct sim_answer *a, const char **ret_message)
     return a->switches.status != 200 ? (int)a->switches.status : 0;
 }
 
-/* The time has come for a file, or the model is asked. */
-static void answer_enter(struct sim_answer *a, mono_t t_request)
+/* The time has come for a file, or the model is asked. 0, or the status of a refusal. */
+static int answer_enter(struct sim_answer *a, mono_t now, const char **ret_message)
 {
     const struct switches *s = &a->switches;
 
     a->_phase = a->play || a->ask.is_stream ? PHASE_HEAD : PHASE_WAIT;
     if (a->play) {
-        a->_request.t_started = t_request;
-        a->_t_ready = mono_add(t_request, s->ttft_ns > 0 ? s->ttft_ns : 0);
-    } else {
-        answer_arrive(a, t_request);
+        a->_request.t_started = now;
+        a->_t_ready = mono_add(now, s->ttft_ns > 0 ? s->ttft_ns : 0);
+        return 0;
     }
+    return sim_pace_arrive(a, now, ret_message);
+}
+
+/* The request is here. */
+static bool answer_start(struct sim_answer *a, mono_t now)
+{
+    const char *message;
+    int status;
+
+    a->_request = (struct model_request){.t_arrived = now};
+    status = answer_refusal(a, now, &message);
+    if (status == 0)
+        status = answer_enter(a, now, &message);
+    if (a->_engine->truth)
+        a->_truth = truth_entry_new(expected_events(a));
+    outlet_init(&a->_out, a->_conn, &a->switches, a->_truth);
+    if (!answer_goes_on(a, answer_interim(a)))
+        return false;
+    return status == 0 || answer_send_error(a, status, message);
 }
 
 void sim_answer_begin(struct sim_answer *a, struct sim_engine *e, struct http_server_conn *c,
                       struct span id, mono_t t_request)
 {
     const struct switches *s = &a->switches;
-    const char *message;
-    int status, r;
+    int64_t lag_ns = e->live ? sim_live_lag_ns(e->live) : 0;
 
     a->_engine = e;
     a->_conn = c;
     a->_status = 200;
     a->_block = -1;
     a->_prompt_tokens = s->prompt_tokens >= 0 ? s->prompt_tokens : (a->ask.prompt_bytes + 3) / 4;
-    a->_request = (struct model_request){.t_arrived = t_request};
+    a->_t_request = t_request;
     timer_init(&a->_timer, answer_on_timer);
     task_init(&a->_go, answer_on_go);
     buf_init(&a->_body, BODY_MAX);
-    r = answer_init_speech(a, id);
+    if (!answer_goes_on(a, answer_init_speech(a, id)))
+        return;
     a->_n_choices = count_choices(a);
     a->ask.is_stream = a->ask.is_stream && a->_speech.voice->has_output;
-    status = answer_refusal(a, &message);
-    if (status == 0)
-        answer_enter(a, t_request);
-    if (e->truth)
-        a->_truth = truth_entry_new(expected_events(a));
-    outlet_init(&a->_out, c, s, a->_truth);
-    if (!answer_goes_on(a, r < 0 ? r : answer_interim(a)))
-        return;
-    if (status != 0 && !answer_send_error(a, status, message))
-        return;
-    answer_pump(a);
+    a->_phase = PHASE_READ;
+    a->_t_ready = mono_add(t_request, lag_ns);
+    if (lag_ns > 0 || answer_start(a, t_request))
+        answer_pump(a);
 }

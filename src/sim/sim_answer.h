@@ -2,9 +2,9 @@
 /*
  * sim/sim_answer.h - one answer from its request to its last byte.
  *
- * Role:      asks the model when the next tokens are ready, waits for it with a loop timer, and
- *            sends the event as its voice says it; applies the switches. Or plays a recorded body.
- *            A client that does not read holds the answer back.
+ * Role:      asks what decides its times (sim_pace.h) when the next tokens are ready, waits for it
+ *            with a loop timer, and sends the event as its voice says it; applies the switches. Or
+ *            plays a recorded body. A client that does not read holds the answer back.
  * Ends:      on_over once, after the connection was given back or the client had gone; the memory
  *            may be freed in it.
  * Threading: the engine's loop.
@@ -20,6 +20,8 @@
 #include "sim/model.h"
 #include "sim/outlet.h"
 #include "sim/play.h"
+#include "sim/sim_live.h"
+#include "sim/sim_prefix.h"
 #include "sim/speech.h"
 #include "sim/switches.h"
 #include "sim/truth.h"
@@ -30,10 +32,11 @@ struct sim_engine {
     struct loop *loop;
     struct model model;
     struct rng rng;
-    struct words words;
-    const struct voices *voices; /* of the process */
-    struct truth *truth;         /* NULL: off */
-    struct buf scratch;          /* rendering */
+    struct words words, repeated; /* repeated: of an output that runs away */
+    struct sim_live *live;        /* decides instead of the model; NULL: off */
+    const struct voices *voices;  /* of the process */
+    struct truth *truth;          /* NULL: off */
+    struct buf scratch;           /* rendering */
 };
 
 struct sim_answer {
@@ -41,11 +44,13 @@ struct sim_answer {
     struct ask ask;           /* likewise */
     enum voice_id voice;      /* likewise */
     const struct play *play;  /* likewise: played instead of an answer; NULL: none */
+    struct sim_prefix prefix; /* likewise: of the prompt, as its bytes say */
     void (*on_over)(struct sim_answer *a);
     /* private */
     struct sim_engine *_engine;
     struct http_server_conn *_conn;
-    struct model_request _request;
+    struct model_request _request; /* of the live engine: what has come of it so far */
+    struct sim_live_request _live;
     struct outlet _out;
     struct truth_entry *_truth;
     struct timer _timer;
@@ -57,7 +62,8 @@ struct sim_answer {
     struct buf _body;
     int _phase;
     int _status;
-    bool _is_in_model;
+    bool _is_in_model, _is_in_live;
+    mono_t _t_request; /* last byte received */
     int64_t _n_choices, _prompt_tokens;
     int64_t _step;     /* events sent in this phase */
     int64_t _n_events; /* token events sent, of one choice; writes of a file */

@@ -16,14 +16,23 @@
 #include "base/process.h"
 #include "http/server.h"
 #include "sim/sim_answer.h"
+#include "sim/sim_pages.h"
+#include "sim/sim_prefix.h"
+#include "sim/sim_routes.h"
 
-enum { MAX_CONNS = 100000, MAX_TRUTH_JSON = 256 * MIB };
+enum {
+    MAX_CONNS = 100000,
+    MAX_TRUTH_JSON = 256 * MIB,
+    MAX_PAGE = 256 * MIB,
+    PROMPT_TOKEN_BYTES = 4
+};
 
 struct worker {
     pthread_t thread;
     struct sim_server *sim;
     struct http_server *http;
     struct sim_engine engine;
+    struct sim_prefixes *prefixes; /* of a live engine */
     bool is_running;
 };
 
@@ -36,50 +45,11 @@ struct sim_server {
     struct worker workers[SIM_WORKERS_MAX];
 };
 
-enum handler { HANDLE_ANSWER, HANDLE_MODELS, HANDLE_HEALTH, HANDLE_TRUTH, HANDLE_NONE };
-
-/* Where the request says whether it is a stream. */
-enum stream_said { STREAM_IN_BODY, STREAM_NEVER, STREAM_ALWAYS };
-
-static const struct route {
-    const char *path;
-    const char *end; /* NULL: all of the path; else a model's name stands before it */
-    const char *method;
-    const char *query; /* holds that; NULL: whatever it holds */
-    enum handler handler;
-    enum voice_id voice;
-    enum stream_said stream;
-} routes[] = {
-    {"/v1/chat/completions", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_CHAT, 0},
-    {"/v1/completions", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_COMPLETIONS, 0},
-    {"/v1/embeddings", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_EMBEDDINGS, STREAM_NEVER},
-    {"/v1/responses", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_RESPONSES, 0},
-    {"/v1/messages", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_MESSAGES, 0},
-    {"/v1/messages/count_tokens", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_COUNT_TOKENS,
-     STREAM_NEVER},
-    {"/api/chat", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_OLLAMA_CHAT, 0},
-    {"/api/generate", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_OLLAMA_GENERATE, 0},
-    {"/api/embed", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_OLLAMA_EMBED, STREAM_NEVER},
-    {"/v1beta/models/", ":generateContent", "POST", NULL, HANDLE_ANSWER, VOICE_GEMINI_SSE,
-     STREAM_NEVER},
-    {"/v1beta/models/", ":streamGenerateContent", "POST", "alt=sse", HANDLE_ANSWER,
-     VOICE_GEMINI_SSE, STREAM_ALWAYS},
-    {"/v1beta/models/", ":streamGenerateContent", "POST", NULL, HANDLE_ANSWER, VOICE_GEMINI_ARRAY,
-     STREAM_ALWAYS},
-    {"/v1/models", NULL, "GET", NULL, HANDLE_MODELS, 0, 0},
-    {"/health", NULL, "GET", NULL, HANDLE_HEALTH, 0, 0},
-    {"/sim/truth", NULL, "GET", NULL, HANDLE_TRUTH, 0, 0},
-    {NULL, NULL, NULL, NULL, HANDLE_NONE, 0, 0},
-};
-
-/* What a played file is answered to, wherever it was asked for. */
-static const struct route play_route = {"", NULL, "POST", NULL, HANDLE_ANSWER, VOICE_CHAT, 0};
-
 struct request {
     struct sim_answer answer;
     struct worker *worker;
     struct http_server_conn *conn;
-    const struct route *route;
+    const struct sim_route *route;
     struct play *play; /* named by this request */
     bool is_post;
     bool is_method_wrong;
@@ -89,6 +59,8 @@ struct request {
     struct buf body;
     char id[TRUTH_ID_MAX];
     char query[TRUTH_ID_MAX + 16]; /* of /sim/truth */
+    char method[8];
+    struct timer timer; /* a page takes its time */
 };
 
 void sim_config_init(struct sim_config *c)
@@ -108,6 +80,7 @@ void sim_config_init(struct sim_config *c)
 
 static void request_free(struct request *r)
 {
+    loop_timer_stop(r->worker->engine.loop, &r->timer);
     buf_done(&r->body);
     r->play = play_free(r->play);
     mem_free(r);
@@ -119,40 +92,6 @@ static void request_on_over(struct sim_answer *a)
 }
 
 /* --- routes --- */
-
-static bool has_parameter(struct span query, const char *parameter)
-{
-    while (query.n > 0)
-        if (span_eq(span_split(&query, '&'), span_cstr(parameter)))
-            return true;
-    return false;
-}
-
-static bool route_is(const struct route *r, struct span path, struct span query,
-                     struct span *ret_model)
-{
-    struct span begin = span_cstr(r->path);
-    struct span end = span_cstr(r->end);
-
-    if (r->query && !has_parameter(query, r->query))
-        return false;
-    if (!r->end)
-        return span_eq(path, begin);
-    if (path.n <= begin.n + end.n || !span_starts_with(path, begin) ||
-        !span_eq(span_from(path, path.n - end.n), end))
-        return false;
-    *ret_model = span_of(path.p + begin.n, path.n - begin.n - end.n);
-    return true;
-}
-
-static const struct route *route_find(struct span path, struct span query, struct span *ret_model)
-{
-    const struct route *r = routes;
-
-    while (r->path && !route_is(r, path, query, ret_model))
-        r++;
-    return r;
-}
 
 /* A name that would have to be escaped in JSON is not worth keeping. */
 static void request_set_model(struct request *r, struct span model)
@@ -166,21 +105,26 @@ static void request_set_route(struct request *r, struct span method, struct span
 {
     struct span query = target;
     struct span path = span_split(&query, '?');
+    const struct sim_live *live = r->worker->engine.live;
     struct span model = {0};
 
-    r->route = route_find(path, query, &model);
+    r->route =
+        sim_route_find(live ? &sim_live_config_get(live)->version : NULL, path, query, &model);
     r->is_post = span_eq(method, SPAN("POST"));
-    r->is_method_wrong = r->route->path && !span_eq(method, span_cstr(r->route->method));
+    r->is_method_wrong = r->route->path && !sim_route_takes(r->route, method);
+    (void)span_copy(method, r->method, sizeof(r->method));
     (void)span_copy(query, r->query, sizeof(r->query));
     ask_init(&r->answer.ask);
     request_set_model(r, model);
     r->answer.voice = r->route->voice;
     r->answer.ask.is_stream =
-        r->route->stream == STREAM_ALWAYS ||
-        (r->route->stream == STREAM_IN_BODY && voice_get(r->route->voice)->is_stream_default);
+        r->route->stream == SIM_STREAM_ALWAYS ||
+        (r->route->stream == SIM_STREAM_IN_BODY && voice_get(r->route->voice)->is_stream_default);
 }
 
 /* --- beginning --- */
+
+static void on_page_due(struct timer *t);
 
 static int request_play(struct request *r, struct span name)
 {
@@ -225,8 +169,8 @@ static void request_choose_play(struct request *r)
     if (!r->is_post)
         return;
     r->answer.play = r->play ? r->play : r->worker->sim->config.play;
-    if (r->answer.play && r->route->handler != HANDLE_ANSWER) {
-        r->route = &play_route;
+    if (r->answer.play && r->route->handler != SIM_HANDLE_ANSWER) {
+        r->route = &sim_route_play;
         r->is_method_wrong = false;
     }
 }
@@ -241,6 +185,7 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
         return;
     }
     c->request = r;
+    timer_init(&r->timer, on_page_due);
     r->worker = w;
     r->conn = c;
     r->answer.on_over = request_on_over;
@@ -249,7 +194,7 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
     request_set_route(r, info->head->method, info->head->target);
     request_read_fields(r, info->head);
     request_choose_play(r);
-    if (r->route->handler == HANDLE_ANSWER && !r->is_method_wrong && r->error_status == 0 &&
+    if (r->route->handler == SIM_HANDLE_ANSWER && !r->is_method_wrong && r->error_status == 0 &&
         r->answer.switches.is_early) {
         r->answer.ask.is_stream = true;
         request_begin_answer(r, info->last.at);
@@ -371,14 +316,74 @@ static void request_complete(struct request *r, mono_t at)
         request_reply_error(r, 400, why, "");
         return;
     }
-    if (r->route->stream != STREAM_IN_BODY)
+    if (r->route->stream != SIM_STREAM_IN_BODY)
         ask->is_stream = is_stream;
+    if (r->worker->prefixes)
+        r->answer.prefix = sim_prefixes_take(r->worker->prefixes, ask->prompt, ask->n_parts);
+    ask->n_parts = 0; /* they end with the body */
     buf_done(&r->body);
     buf_init(&r->body, LIMIT_REQUEST_BODY_BYTES);
     if (ask->n_choices > v->max_choices)
         request_reply_error(r, 400, "too many answers are asked for", "");
     else
         request_begin_answer(r, at);
+}
+
+/* --- pages of a live engine --- */
+
+/* What follows the path; a name that was not worth keeping is none that we know. */
+static struct span request_name(const struct request *r)
+{
+    const char *name = r->answer.ask.model;
+
+    return r->route->end && name[0] == '\0' ? SPAN("?") : span_cstr(name);
+}
+
+static void request_reply_page(struct request *r)
+{
+    enum sim_page_id id = r->route->page;
+    struct sim_page_ask ask = {
+        .method = span_cstr(r->method), .body = buf_span(&r->body), .name = request_name(r)};
+    struct http_server_conn *c = r->conn;
+    struct err e = {0};
+    struct buf out;
+    int status;
+
+    buf_init(&out, MAX_PAGE);
+    status = sim_pages_answer(id, r->worker->engine.live, &ask, &out, &e);
+    if (status == 200) {
+        request_free(r);
+        http_server_reply(c, status, span_cstr(sim_pages_type(id)), buf_span(&out));
+    } else {
+        request_reply_error(r, status, e.text, e.hint);
+    }
+    buf_done(&out);
+}
+
+static void on_page_due(struct timer *t)
+{
+    request_reply_page(CONTAINER_OF(t, struct request, timer));
+}
+
+static void request_begin_page(struct request *r)
+{
+    int64_t delay_ns = sim_pages_delay_ns(r->route->page, r->worker->engine.live);
+
+    if (delay_ns > 0)
+        loop_timer_start(r->worker->engine.loop, &r->timer, delay_ns);
+    else
+        request_reply_page(r);
+}
+
+/* Where the engine is still being loaded, nothing but the simulator itself answers. */
+static bool request_is_too_early(const struct request *r, mono_t now)
+{
+    const struct sim_live *live = r->worker->engine.live;
+    bool is_ours = r->route->handler == SIM_HANDLE_TRUTH || r->route->handler == SIM_HANDLE_NONE ||
+                   (r->route->handler == SIM_HANDLE_PAGE && r->route->page == SIM_PAGE_FAULTS);
+
+    return live && !is_ours && r->route->handler != SIM_HANDLE_ANSWER &&
+           sim_live_loading_s(live, now) > 0;
 }
 
 static void on_end(struct http_server_conn *c, struct stamp at)
@@ -395,21 +400,28 @@ static void on_end(struct http_server_conn *c, struct stamp at)
         request_reply_error(r, 405, "method not allowed", "");
         return;
     }
+    if (request_is_too_early(r, at.at)) {
+        request_reply_error(r, 503, "the model is being loaded", "");
+        return;
+    }
     switch (r->route->handler) {
-    case HANDLE_ANSWER:
+    case SIM_HANDLE_ANSWER:
         request_complete(r, at.at);
         break;
-    case HANDLE_MODELS:
+    case SIM_HANDLE_PAGE:
+        request_begin_page(r);
+        break;
+    case SIM_HANDLE_MODELS:
         request_reply_models(r);
         break;
-    case HANDLE_TRUTH:
+    case SIM_HANDLE_TRUTH:
         request_reply_truth(r);
         break;
-    case HANDLE_HEALTH:
+    case SIM_HANDLE_HEALTH:
         request_free(r);
         http_server_reply(c, 200, SPAN("application/json"), SPAN("{\"status\":\"ok\"}\n"));
         break;
-    case HANDLE_NONE:
+    case SIM_HANDLE_NONE:
         request_reply_error(r, 404, "no such path", "\"inferometer sim --help\" lists the paths");
         break;
     }
@@ -450,6 +462,15 @@ static void *worker_run(void *arg)
     return NULL;
 }
 
+static int worker_init_live(struct worker *w, const struct sim_live_config *c)
+{
+    int r = sim_live_new(w->engine.loop, c, &w->engine.live);
+
+    if (r == 0)
+        r = sim_prefixes_new((size_t)c->batching.block_tokens * PROMPT_TOKEN_BYTES, &w->prefixes);
+    return r;
+}
+
 static int worker_init(struct worker *w, struct sim_server *s, int i)
 {
     static const struct http_server_ops ops = {
@@ -474,10 +495,13 @@ static int worker_init(struct worker *w, struct sim_server *s, int i)
     model_init(&w->engine.model, &model, s->config.seed + (uint64_t)i);
     rng_seed_random(&w->engine.rng);
     words_init(&w->engine.words);
+    words_init_repeated(&w->engine.repeated);
     w->engine.truth = s->truth;
     w->engine.voices = s->voices;
     buf_init(&w->engine.scratch, LIMIT_REQUEST_BODY_BYTES);
     r = loop_new(&w->engine.loop);
+    if (r == 0 && s->config.live)
+        r = worker_init_live(w, s->config.live);
     if (r == 0)
         r = http_server_new(w->engine.loop, &ops, &config, w, &w->http);
     if (r == 0)
@@ -495,6 +519,8 @@ static void worker_done(struct worker *w)
         (void)pthread_join(w->thread, NULL); /* cannot fail for a thread of ours */
     }
     w->http = http_server_free(w->http);
+    w->engine.live = sim_live_free(w->engine.live);
+    w->prefixes = sim_prefixes_free(w->prefixes);
     w->engine.loop = loop_free(w->engine.loop);
     buf_done(&w->engine.scratch);
 }

@@ -5,8 +5,10 @@
  *
  * Paths:     POST those of the dialects (sim_server.c has the table); GET /v1/models, /health,
  *            /sim/truth?id=X-REQUEST-ID or ?last=N. Where there is a file to play, it is the answer
- *            to any POST.
- * Workers:   each has a model of its own; the concurrency limit is shared out among them.
+ *            to any POST. With a live engine also its own: /metrics, /gpu/metrics, /sim/faults,
+ *            vLLM's /version, /load, /tokenize, /detokenize, SGLang's /get_server_info.
+ * Workers:   each has a model of its own; the concurrency limit is shared out among them. A live
+ *            engine is one, and has one worker.
  */
 #ifndef SIM_SIM_SERVER_H
 #define SIM_SIM_SERVER_H
@@ -21,6 +23,7 @@
 #include "sim/ask.h"
 #include "sim/model.h"
 #include "sim/play.h"
+#include "sim/sim_live.h"
 #include "sim/switches.h"
 
 enum { SIM_WORKERS_MAX = 64 };
@@ -35,8 +38,9 @@ struct sim_config {
     size_t n_truth;                 /* requests remembered; 0: none */
     int64_t idle_close_ns;          /* keep-alive connections are closed after that idle time */
     uint64_t seed;
-    const struct play *play; /* answers every POST; NULL: none. Borrowed */
-    const char *play_dir;    /* of the files that X-Sim-Play may name; NULL: none. Borrowed */
+    const struct sim_live_config *live; /* n_workers is 1. NULL: the simple model. Borrowed */
+    const struct play *play;            /* answers every POST; NULL: none. Borrowed */
+    const char *play_dir; /* of the files that X-Sim-Play may name; NULL: none. Borrowed */
 };
 
 void sim_config_init(struct sim_config *c);

@@ -5,6 +5,8 @@
  */
 #include "sim/sim_stream.h"
 
+#include "sim/sim_pace.h"
+
 static const mono_t at_once = {1};
 
 /* --- what is told --- */
@@ -15,15 +17,15 @@ void sim_stream_tell_usage(struct sim_answer *a)
     const struct model_request *r = &a->_request;
     int64_t done = r->n_done;
     int64_t reasoning = s->n_reasoning < done ? s->n_reasoning : done;
+    int64_t cached = s->cached_tokens > 0 ? s->cached_tokens : a->_live.n_cached;
 
-    speech_set_usage(
-        &a->_speech,
-        (struct speech_usage){
-            .prompt = a->_prompt_tokens,
-            .cached = s->cached_tokens < a->_prompt_tokens ? s->cached_tokens : a->_prompt_tokens,
-            .completion = done * a->_n_choices,
-            .reasoning = reasoning * a->_n_choices,
-        });
+    speech_set_usage(&a->_speech,
+                     (struct speech_usage){
+                         .prompt = a->_prompt_tokens,
+                         .cached = cached < a->_prompt_tokens ? cached : a->_prompt_tokens,
+                         .completion = done * a->_n_choices,
+                         .reasoning = reasoning * a->_n_choices,
+                     });
     speech_set_times(&a->_speech, (struct speech_times){
                                       .total_ns = mono_diff(clock_mono(), r->t_arrived),
                                       .queue_ns = mono_diff(r->t_started, r->t_arrived),
@@ -201,10 +203,7 @@ static void tokens_take(struct sim_answer *a)
     struct model_request *r = &a->_request;
 
     a->_first_taken = r->n_done;
-    do {
-        a->_t_last = r->t_next;
-        (void)model_take(&a->_engine->model, r); /* n_done says it */
-    } while (is_call_whole(a) && !model_is_finished(r));
+    sim_pace_take(a, is_call_whole(a));
     a->_n_taken = r->n_done - a->_first_taken;
     block_extend(a, r->n_done);
     if (a->switches.usage == SWITCH_USAGE_EVERY_CHUNK)
@@ -342,14 +341,16 @@ mono_t sim_stream_due(const struct sim_answer *a)
     case PHASE_COMMENTS:
         if (a->_step >= phase_n_events(a, PHASE_COMMENTS))
             return at_once;
+        if (a->_is_in_live) /* nobody knew before when the first token would come */
+            return r->t_first;
         return mono_add(r->t_started,
                         mono_diff(r->t_first, r->t_started) / (n + 1) * (a->_step + 1));
     case PHASE_PLAY:
         return a->_t_ready;
     case PHASE_PRELUDE:
-        return mono_add(r->t_first, -a->switches.role_delay_ns);
+        return mono_add(r->t_first, a->_is_in_live ? 0 : -a->switches.role_delay_ns);
     case PHASE_TOKENS:
-        return a->_n_taken > 0 ? a->_t_last : r->t_next;
+        return a->_n_taken > 0 ? a->_t_last : sim_pace_next(a, is_call_whole(a));
     default:
         return at_once;
     }

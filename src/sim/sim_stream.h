@@ -11,6 +11,7 @@
 
 /* In order. What is said of a phase holds for the answers that reach it. */
 enum sim_phase {
+    PHASE_READ, /* the request is on its way: a slow network */
     PHASE_HEAD,
     PHASE_WAIT, /* for the engine */
     PHASE_COMMENTS,

@@ -66,6 +66,9 @@ struct switches {
     int64_t n_choices;        /* 0: as the request asks */
     int64_t prompt_tokens;    /* as reported; -1: a quarter of the prompt's bytes */
     int64_t cached_tokens;    /* as reported, part of the prompt */
+    int64_t prefix;           /* prompts with the same number begin alike; 0: like no other; -1: as
+                               * their bytes say. Of the batching engine */
+    int64_t prefix_tokens;    /* for that many tokens; -1: all */
     int64_t usage;            /* enum switch_usage */
     int64_t engine_times;     /* enum switch_engine_times */
     bool has_role;            /* the stream begins with its prelude: a role-only chunk, ... */

@@ -21,6 +21,8 @@ struct words {
 
 /* The same text every time. */
 void words_init(struct words *w);
+/* A few words over and over. */
+void words_init_repeated(struct words *w);
 
 /* The words from number `at` on, n of them (<= WORDS_MAX): a view into w. */
 struct span words_get(const struct words *w, int64_t at, int64_t n);
