@@ -6,15 +6,15 @@
 
 struct audit {
     int64_t n_waiting, n_running, n_own, n_shared, n_computed, n_planned;
-    mono_t t_arrived; /* of the request before */
+    mono_t t_queued; /* of the request before */
 };
 
 static const char *check_request(const struct batching *b, const struct batching_request *r,
                                  struct audit *a)
 {
-    if (r->t_arrived.ns < a->t_arrived.ns)
+    if (r->t_queued.ns < a->t_queued.ns)
         return "order: somebody who came later is before another";
-    a->t_arrived = r->t_arrived;
+    a->t_queued = r->t_queued;
     a->n_own += r->_held.n - r->_held.n_shared;
     a->n_shared += r->_held.n_shared;
     a->n_computed += r->n_computed;

@@ -2,9 +2,11 @@
 #include "live.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #include "memfail.h"
+#include "sim/sim_live_inside.h"
 
 static int64_t since_ms(mono_t t, int64_t begin_ns)
 {
@@ -413,6 +415,75 @@ static void test_script(void **state)
     script = sim_script_free(script);
 }
 
+/* --- anything, in any order --- */
+
+enum { CLIENTS = 12, ROUNDS = 3000 };
+
+static void random_fault(struct sim_live *l, struct rng *rng)
+{
+    enum sim_fault which = (enum sim_fault)rng_below(rng, SIM_FAULT_COUNT_);
+    const struct sim_fault_row *row = sim_fault_row(which);
+    double most = fmin(row->max, 3 * row->strength);
+
+    if (sim_live_faults(l)->is_on[which])
+        live_clear(l, which);
+    else
+        live_set(l, which, row->min + (most - row->min) * rng_unit(rng));
+}
+
+static void random_client(struct sim_live *l, struct live_client *c, bool *is_here, struct rng *rng)
+{
+    struct sim_live_ask ask = {.n_prompt = 1 + (int64_t)rng_below(rng, 700),
+                               .n_output = 1 + (int64_t)rng_below(rng, 40),
+                               .n = 1 + (int64_t)rng_below(rng, 3),
+                               .prefix = rng_below(rng, 3),
+                               .n_prefix = (int64_t)rng_below(rng, 300)};
+
+    if (*is_here) {
+        assert_true(c->r.n_ready >= 0 && c->r.n_ready <= 40);
+        sim_live_leave(&c->r);
+        *is_here = false;
+        return;
+    }
+    *is_here = live_ask(l, c, ask) == 0;
+    assert_true(*is_here);
+}
+
+static void test_anything(void **state)
+{
+    struct sim_live_config config = live_config();
+    struct live_client clients[CLIENTS];
+    bool is_here[CLIENTS] = {false};
+    struct sim_live *l = live_start(&config);
+    struct rng rng;
+    (void)state;
+    rng_seed(&rng, 11);
+    for (int i = 0; i < ROUNDS; i++) {
+        size_t at = rng_below(&rng, CLIENTS);
+        int64_t n_here = 0;
+
+        if (rng_below(&rng, 8) == 0)
+            random_fault(l, &rng);
+        else
+            random_client(l, &clients[at], &is_here[at], &rng);
+        live_pass((int64_t)rng_below(&rng, 30));
+        for (size_t k = 0; k < CLIENTS; k++)
+            n_here += is_here[k];
+        assert_int_equal(sim_live_n_open(l), n_here);
+        assert_row(batching_check(l->batching), !batching_check(l->batching));
+    }
+    for (size_t k = 0; k < CLIENTS; k++)
+        if (is_here[k])
+            sim_live_leave(&clients[k].r);
+    sim_live_set_faults(l, &(struct sim_faults){0});
+    for (int i = 0; i < 1000 && l->n_made_up > 0; i++)
+        live_pass(100);
+    assert_int_equal(l->n_made_up, 0);
+    assert_int_equal(sim_live_counts(l).n_blocks_free, 100);
+    assert_int_equal(sim_live_counts(l).n_running + sim_live_counts(l).n_waiting, 0);
+    live_stop(l);
+}
+
 static int attempt(void *ctx)
 {
     struct sim_live_config config = live_config();
@@ -452,7 +523,8 @@ int main(void)
         cmocka_unit_test(test_preemption),  cmocka_unit_test(test_prefixes),
         cmocka_unit_test(test_surge),       cmocka_unit_test(test_lengths),
         cmocka_unit_test(test_door),        cmocka_unit_test(test_cold_start),
-        cmocka_unit_test(test_script),      cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_script),      cmocka_unit_test(test_anything),
+        cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
