@@ -375,15 +375,17 @@ static void request_begin_page(struct request *r)
         request_reply_page(r);
 }
 
-/* Where the engine is still being loaded, nothing but the simulator itself answers. */
+/* While the engine is being loaded, only the simulator itself and the GPUs' exporter answer. */
 static bool request_is_too_early(const struct request *r, mono_t now)
 {
     const struct sim_live *live = r->worker->engine.live;
-    bool is_ours = r->route->handler == SIM_HANDLE_TRUTH || r->route->handler == SIM_HANDLE_NONE ||
-                   (r->route->handler == SIM_HANDLE_PAGE && r->route->page == SIM_PAGE_FAULTS);
+    enum sim_page_id page = r->route->page;
 
-    return live && !is_ours && r->route->handler != SIM_HANDLE_ANSWER &&
-           sim_live_loading_s(live, now) > 0;
+    if (!live || sim_live_loading_s(live, now) == 0)
+        return false;
+    if (r->route->handler == SIM_HANDLE_PAGE)
+        return page != SIM_PAGE_FAULTS && page != SIM_PAGE_GPU_METRICS;
+    return r->route->handler == SIM_HANDLE_MODELS || r->route->handler == SIM_HANDLE_HEALTH;
 }
 
 static void on_end(struct http_server_conn *c, struct stamp at)

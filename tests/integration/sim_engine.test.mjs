@@ -329,6 +329,7 @@ const FAULTS = {
     assert.ok(Number(refused.headers['retry-after']) > 900);
     for (const path of ['/health', '/metrics', '/version', '/v1/models'])
       assert.equal((await request(sim.port, path)).status, 503, path);
+    assert.equal(await gpu(sim, 'SM_CLOCK'), 1980); // another program tells of them
   }, async normal(sim) {
     assert.equal((await request(sim.port, '/health')).status, 200);
     assert.ok(await value(sim, 'process_start_time_seconds') > this.startedAt);

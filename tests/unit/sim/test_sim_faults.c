@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/attr.h"
@@ -98,6 +99,24 @@ static void test_all_or_nothing(void **state)
     assert_false(f.is_on[SIM_FAULT_ERRORS]);
 }
 
+static void test_prefixes(void **state)
+{
+    static const char text[] = "{\"errors\": 0.5, \"slow-gpu\": true, \"seqs_cap\": null}";
+    (void)state;
+    for (size_t n = 0; n < sizeof(text); n++) {
+        char *exact = malloc(n + 1); /* a sanitizer sees a read behind the end */
+        struct sim_faults f = {0};
+        int r;
+
+        assert_non_null(exact);
+        memcpy(exact, text, n);
+        r = sim_faults_read(&f, span_of(exact, n), NULL);
+        assert_int_equal(r == 0, n == sizeof(text) - 1);
+        assert_int_equal(f.is_on[SIM_FAULT_ERRORS], r == 0);
+        free(exact);
+    }
+}
+
 static void test_switching(void **state)
 {
     struct sim_faults f = {0};
@@ -131,7 +150,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),         cmocka_unit_test(test_names),
         cmocka_unit_test(test_json_mistakes), cmocka_unit_test(test_all_or_nothing),
-        cmocka_unit_test(test_switching),
+        cmocka_unit_test(test_prefixes),      cmocka_unit_test(test_switching),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
