@@ -26,7 +26,7 @@ static void set_prefix(const struct sim_answer *a, int64_t n_prompt, struct sim_
     const struct switches *s = &a->switches;
     struct sim_live *l = a->_engine->live;
     double block = (double)sim_live_config_get(l)->batching.block_tokens;
-    double n_estimated = (double)((a->ask.prompt_bytes + 3) / 4);
+    int64_t n_estimated = (a->ask.prompt_bytes + 3) / 4;
 
     if (sim_live_loses_prefix(l))
         return;
@@ -36,7 +36,7 @@ static void set_prefix(const struct sim_answer *a, int64_t n_prompt, struct sim_
     } else if (a->prefix.id != 0) {
         ask->prefix = a->prefix.id;
         ask->n_prefix =
-            (int64_t)((double)a->prefix.n_blocks * block * (double)n_prompt / n_estimated);
+            (int64_t)((double)a->prefix.n_blocks * block * (double)n_prompt / (double)n_estimated);
     }
 }
 

@@ -3,16 +3,16 @@
 
 #define ANSWER(path_, end_, query_, voice_, stream_)                                               \
     {                                                                                              \
-        .path = path_, .end = end_, .methods = "POST", .query = query_,                            \
+        .path = (path_), .end = (end_), .methods = "POST", .query = (query_),                      \
         .handler = SIM_HANDLE_ANSWER, .voice = VOICE_##voice_, .stream = SIM_STREAM_##stream_      \
     }
 #define GET(path_, handler_)                                                                       \
     {                                                                                              \
-        .path = path_, .methods = "GET", .handler = SIM_HANDLE_##handler_                          \
+        .path = (path_), .methods = "GET", .handler = SIM_HANDLE_##handler_                        \
     }
 #define PAGE(path_, end_, methods_, engines_, page_)                                               \
     {                                                                                              \
-        .path = path_, .end = end_, .methods = methods_, .handler = SIM_HANDLE_PAGE,               \
+        .path = (path_), .end = (end_), .methods = (methods_), .handler = SIM_HANDLE_PAGE,         \
         .engines = SIM_ENGINES_##engines_, .page = SIM_PAGE_##page_                                \
     }
 
