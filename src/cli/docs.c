@@ -10,17 +10,20 @@
 #include "base/attr.h"
 #include "base/buf.h"
 #include "base/limits.h"
+#include "collect/source_out.h"
 #include "daemon/config.h"
 #include "engine/signal.h"
 #include "metrics/family.h"
 #include "record/record.h"
 
-/* Ours, and those of what is scraped. */
+/* Ours, those of what is scraped, and those of the machine. */
 static int render_metrics(struct buf *out)
 {
     int r = metrics_to_markdown(out);
 
-    return r < 0 ? r : signal_to_markdown(out);
+    if (r == 0)
+        r = signal_to_markdown(out);
+    return r < 0 ? r : source_out_to_markdown(out);
 }
 
 static const struct {

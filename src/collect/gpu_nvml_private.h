@@ -30,8 +30,8 @@ struct gpu_nvml {
     struct gpu_reading reading;
     char driver[80];
     int code; /* the last that was an error, of the device being read */
-    /* Twice the room that is told: one driver series had a longer entry under the same name. */
-    struct nvml_process processes[2 * GPU_PROCESSES_MAX];
+    /* Entries have 24 bytes as documented, or 32 with drivers 535 to 550, under the same name. */
+    unsigned char processes[GPU_PROCESSES_MAX * NVML_PROCESS_WIDE_BYTES];
 };
 
 /* Values of the device (or MIG instance) into g->reading; errors go to g->code. */

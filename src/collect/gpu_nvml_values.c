@@ -236,47 +236,60 @@ void gpu_nvml_values(struct gpu_nvml *g, nvml_device d)
 
 /* --- processes --- */
 
-static void add_processes(struct gpu_nvml *g, int code, uint32_t n)
+enum { UNTOUCHED = 0xAA };
+
+typedef int (*get_processes)(nvml_device d, uint32_t *n, void *at);
+
+/* What a driver wrote behind the last of n entries of 24 bytes tells that they are longer. */
+static size_t stride_of(const struct gpu_nvml *g, uint32_t n)
+{
+    size_t end = n * sizeof(struct nvml_process);
+
+    for (size_t i = end; i < (size_t)n * NVML_PROCESS_WIDE_BYTES; i++)
+        if (g->processes[i] != UNTOUCHED)
+            return NVML_PROCESS_WIDE_BYTES;
+    return sizeof(struct nvml_process);
+}
+
+static void ask_processes(struct gpu_nvml *g, nvml_device d, get_processes call, bool is_v1)
 {
     struct gpu_reading *r = &g->reading;
+    uint32_t n = GPU_PROCESSES_MAX;
+    size_t stride;
+    int code;
 
+    memset(g->processes, UNTOUCHED, sizeof(g->processes));
+    code = call(d, &n, g->processes);
     if (code == NVML_INSUFFICIENT_SIZE) {
         r->knows_processes = true;
         if (n > r->n_processes_told && n < UINT16_MAX)
             r->n_processes_told = n;
-    } else if (gpu_nvml_is_ok(g, code)) {
-        r->knows_processes = true;
-        for (uint32_t i = 0; i < n && i < GPU_PROCESSES_MAX; i++)
-            gpu_reading_add_process(r, g->processes[i].pid, of_u64(g->processes[i].bytes));
+        return;
+    }
+    if (!gpu_nvml_is_ok(g, code))
+        return;
+    r->knows_processes = true;
+    n = n < GPU_PROCESSES_MAX ? n : GPU_PROCESSES_MAX;
+    stride = is_v1 ? sizeof(struct nvml_process_v1) : stride_of(g, n);
+    for (uint32_t i = 0; i < n; i++) {
+        struct nvml_process_v1 p; /* all layouts begin with these */
+
+        memcpy(&p, g->processes + i * stride, sizeof(p));
+        gpu_reading_add_process(r, p.pid, of_u64(p.bytes));
     }
 }
 
-static void ask_processes(struct gpu_nvml *g, nvml_device d,
-                          int (*call)(nvml_device d, uint32_t *n, struct nvml_process *at),
-                          int (*older)(nvml_device d, uint32_t *n, struct nvml_process_v1 *at))
+static void ask_either(struct gpu_nvml *g, nvml_device d, get_processes call, get_processes older)
 {
-    struct nvml_process_v1 old[GPU_PROCESSES_MAX];
-    uint32_t n = GPU_PROCESSES_MAX;
-    int code;
-
-    memset(g->processes, 0, sizeof(g->processes));
-    if (call) {
-        code = call(d, &n, g->processes);
-    } else if (older) {
-        code = older(d, &n, old);
-        for (uint32_t i = 0; code == NVML_OK && i < n && i < GPU_PROCESSES_MAX; i++)
-            g->processes[i] = (struct nvml_process){.pid = old[i].pid, .bytes = old[i].bytes};
-    } else {
-        return;
-    }
-    add_processes(g, code, n);
+    if (call || older)
+        ask_processes(g, d, call ? call : older, !call);
 }
 
 void gpu_nvml_processes(struct gpu_nvml *g, nvml_device d)
 {
     const struct nvml_calls *call = &g->lib.call;
 
-    ask_processes(g, d, call->compute_processes, call->compute_processes_v1);
-    ask_processes(g, d, call->graphics_processes, call->graphics_processes_v1);
+    ask_either(g, d, call->compute_processes, call->compute_processes_v1);
+    ask_either(g, d, call->graphics_processes, call->graphics_processes_v1);
     gpu_reading_name_processes(&g->reading, g->config->root);
 }

@@ -14,7 +14,7 @@
 #define ANY_COUNT     9007199254740992.0 /* 2^53: behind it doubles are not exact */
 #define THROTTLED_MAX 4e9                /* seconds; all 64 bits set are more nanoseconds */
 
-enum { NO_SIGNAL = -1 };
+enum { NO_SIGNAL = -1, PID_LARGEST = 4 * 1024 * 1024 /* of Linux */ };
 
 struct value_info {
     int signal;         /* or NO_SIGNAL */
@@ -137,7 +137,7 @@ void gpu_reading_add_process(struct gpu_reading *r, uint32_t pid, double bytes)
         bytes = (double)NAN;
     while (i < r->n_processes && p[i].pid != pid)
         i++;
-    if (i == GPU_PROCESSES_MAX || pid == 0)
+    if (i == GPU_PROCESSES_MAX || pid == 0 || pid > PID_LARGEST)
         return;
     if (i == r->n_processes)
         p[r->n_processes++] = (struct gpu_process){.pid = pid, .bytes = (double)NAN};

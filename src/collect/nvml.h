@@ -40,6 +40,7 @@ enum { NVML_CLOCK_SM = 1, NVML_CLOCK_MEM = 2 };
 enum { NVML_ECC_CORRECTED = 0, NVML_ECC_UNCORRECTED = 1, NVML_ECC_VOLATILE = 0 };
 enum { NVML_PCIE_SENT = 0, NVML_PCIE_RECEIVED = 1 };
 enum { NVML_SENSOR_GPU = 0 };
+enum { NVML_PROCESS_WIDE_BYTES = 32 };
 enum {
     NVML_POLICY_POWER,
     NVML_POLICY_THERMAL,
@@ -150,10 +151,10 @@ struct nvml_calls {
     int (*fields)(nvml_device d, int n, struct nvml_field *at);
     int (*pcie)(nvml_device d, int which, uint32_t *ret_kb);
     int (*ecc)(nvml_device d, int kind, int counter, uint64_t *ret);
-    int (*compute_processes)(nvml_device d, uint32_t *n, struct nvml_process *at);
-    int (*graphics_processes)(nvml_device d, uint32_t *n, struct nvml_process *at);
-    int (*compute_processes_v1)(nvml_device d, uint32_t *n, struct nvml_process_v1 *at);
-    int (*graphics_processes_v1)(nvml_device d, uint32_t *n, struct nvml_process_v1 *at);
+    int (*compute_processes)(nvml_device d, uint32_t *n, void *at);
+    int (*graphics_processes)(nvml_device d, uint32_t *n, void *at);
+    int (*compute_processes_v1)(nvml_device d, uint32_t *n, void *at);
+    int (*graphics_processes_v1)(nvml_device d, uint32_t *n, void *at);
     int (*events_new)(nvml_event_set *ret);
     int (*events_register)(nvml_device d, uint64_t types, nvml_event_set set);
     int (*events_wait)(nvml_event_set set, struct nvml_event *ret, uint32_t timeout_ms);

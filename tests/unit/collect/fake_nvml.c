@@ -460,9 +460,13 @@ static int processes(device d, unsigned int *n, struct process *at)
     if (there > room)
         return TOO_SMALL;
     for (unsigned int i = 0; i < there; i++) {
-        at[i].pid = (unsigned int)number_of(100 + i, 0, 32);
-        at[i].bytes = number_of((i + 1) * GIB, 0, 64);
-        at[i].gpu_instance = instance_of(d);
+        struct process p = {(unsigned int)number_of(100 + i, 0, 32),
+                            number_of((i + 1) * GIB, 0, 64), instance_of(d), 0};
+        char *to = (char *)at + i * (fake_nvml.has_wide_processes ? 32 : sizeof(p));
+
+        memcpy(to, &p, sizeof(p));
+        if (fake_nvml.has_wide_processes)
+            memset(to + sizeof(p), 0, 8);
     }
     return OK;
 }

@@ -37,7 +37,8 @@ struct fake_nvml {
     atomic_bool is_hanging, is_let_go;
     struct fake_event events[FAKE_EVENTS];
     uint32_t n_events, n_taken;
-    uint32_t n_processes; /* pids 100, 101, ... of each device */
+    bool has_wide_processes; /* their entries have 32 bytes */
+    uint32_t n_processes;    /* pids 100, 101, ... of each device */
     /* What was done. */
     int n_calls, n_begun, n_shut, n_sets;
 };

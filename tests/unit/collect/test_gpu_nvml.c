@@ -108,6 +108,27 @@ static void test_processes(void **state)
     tempdir_remove(&dir);
 }
 
+/* Drivers 535 to 550 have longer entries under the same name. */
+static void test_longer_entries(void **state)
+{
+    (void)state;
+    for (uint32_t n = 0; n <= GPU_PROCESSES_MAX; n++) {
+        struct run t;
+        reset(fake);
+        fake->has_wide_processes = true;
+        fake->n_processes = n;
+        begin_fake(&t);
+        assert_told(t.out, OF("gpu_processes", GPU_A), n);
+        if (n > 1)
+            assert_told(t.out,
+                        OF("gpu_process_memory_bytes",
+                           "gpu=\"0\", pid=\"101\", "
+                           "uuid=\"GPU-00000000-0000-4000-8000-00000000000a\""),
+                        2 * GIB);
+        end(&t);
+    }
+}
+
 static void test_instances(void **state)
 {
     struct run t;
@@ -201,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup(test_all_values, set_up),
         cmocka_unit_test_setup(test_labels_of_reasons_and_kinds, set_up),
         cmocka_unit_test_setup(test_processes, set_up),
+        cmocka_unit_test_setup(test_longer_entries, set_up),
         cmocka_unit_test_setup(test_instances, set_up),
         cmocka_unit_test_setup(test_xids, set_up),
         cmocka_unit_test_setup(test_without_memory, set_up),
