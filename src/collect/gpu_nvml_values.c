@@ -195,6 +195,34 @@ static void ask_fields(struct gpu_nvml *g, nvml_device d)
             put(g, fields[i].to, field_value(&at[i]) * fields[i].scale);
 }
 
+/* NVLink 5 counts per link only. */
+static void newer_links(struct gpu_nvml *g, nvml_device d)
+{
+    enum { LINKS_MAX = 18, WAYS = 2 };
+    static const enum nvml_field_id ids[WAYS] = {NVML_FIELD_NVLINK5_SENT,
+                                                 NVML_FIELD_NVLINK5_RECEIVED};
+    static const enum gpu_value to[WAYS] = {GPU_NVLINK_SENT, GPU_NVLINK_RECEIVED};
+    struct nvml_field at[WAYS * LINKS_MAX] = {0};
+    double sums[WAYS] = {(double)NAN, (double)NAN};
+
+    for (uint32_t i = 0; i < ARRAY_LEN(at); i++) {
+        at[i].id = ids[i % WAYS];
+        at[i].scope = i / WAYS;
+        at[i].code = NVML_NOT_SUPPORTED;
+        at[i].v.u64 = UINT64_MAX;
+    }
+    if (!g->lib.call.fields || !gpu_nvml_is_ok(g, g->lib.call.fields(d, ARRAY_LEN(at), at)))
+        return;
+    for (uint32_t i = 0; i < ARRAY_LEN(at); i++) {
+        double v =
+            at[i].id == ids[i % WAYS] && at[i].code == NVML_OK ? field_value(&at[i]) : (double)NAN;
+        if (isfinite(v))
+            sums[i % WAYS] = isnan(sums[i % WAYS]) ? v : sums[i % WAYS] + v;
+    }
+    for (int i = 0; i < WAYS; i++)
+        put(g, to[i], sums[i]);
+}
+
 /* The older way to ask for the same, one by one. */
 static void violations(struct gpu_nvml *g, nvml_device d)
 {
@@ -229,6 +257,8 @@ void gpu_nvml_values(struct gpu_nvml *g, nvml_device d)
     put(g, GPU_PCIE_RECEIVED, ask_u32_of(g, d, call->pcie, NVML_PCIE_RECEIVED) * 1e3);
     errors(g, d);
     ask_fields(g, d);
+    if (isnan(g->reading.v[GPU_NVLINK_SENT]) && isnan(g->reading.v[GPU_NVLINK_RECEIVED]))
+        newer_links(g, d);
     violations(g, d);
     if (isnan(g->reading.v[GPU_ENERGY]))
         put(g, GPU_ENERGY, ask_u64(g, d, call->energy) * 1e-3);

@@ -90,9 +90,9 @@ const struct source_series gpu_series[] = {
      "1 while clocks are lowered for this reason: a bit of gpu_throttle_reasons that the device "
      "knows."},
     {"gpu_nvlink_transmit_bytes_total", METRIC_COUNTER, "bytes", OF_GPU,
-     "Payload sent over all NVLinks."},
+     "Payload sent over all NVLinks; with NVLink 5 all bytes."},
     {"gpu_nvlink_receive_bytes_total", METRIC_COUNTER, "bytes", OF_GPU,
-     "Payload received over all NVLinks."},
+     "Payload received over all NVLinks; with NVLink 5 all bytes."},
     {"gpu_pcie_transmit_bytes_per_second", METRIC_GAUGE, "bytes/s", OF_GPU,
      "Sent over PCIe, mean of 20 ms."},
     {"gpu_pcie_receive_bytes_per_second", METRIC_GAUGE, "bytes/s", OF_GPU,

@@ -11,8 +11,9 @@
 #include "collect/gpu_smi_table.h"
 
 enum {
-    RUNS_MAX = 2 * GPU_SMI_COLUMNS_MAX, /* each one refuses a name */
-    SHOWN_BYTES = 80,                   /* of what it said, for people */
+    LEARN_AGAIN_MS = 3600 * 1000, /* another driver may have come */
+    LEARN_RUNS = 10,  /* of one reading: each refuses a field, and may take a deadline */
+    SHOWN_BYTES = 80, /* of what it said, for people */
 };
 
 /* Its exit statuses. */
@@ -24,6 +25,7 @@ struct gpu_smi {
     const struct gpu_config *config;
     struct child child;
     bool knows_columns;
+    int64_t learnt_ms;
     struct gpu_smi_columns columns;
     struct buf processes; /* the answer about them */
     bool has_processes;
@@ -78,6 +80,10 @@ static enum source_state cannot_run(const struct gpu_smi *s, int r, struct err *
         (void)err_set(reterr, r, "\"%s\" is not there", path_of(s));
         return SOURCE_ABSENT;
     }
+    if (r == -EAGAIN) {
+        (void)err_set(reterr, r, "which fields \"%s\" knows is still being learnt", path_of(s));
+        return SOURCE_BROKEN;
+    }
     if (r == -ETIMEDOUT) {
         (void)err_set(reterr, r, "\"%s\" did not end in time and was killed", path_of(s));
         err_hint(reterr, "run it by hand: a driver that hangs needs its GPU reset or the machine "
@@ -125,7 +131,7 @@ static enum source_state no_rows(const struct gpu_smi *s, struct err *reterr)
 /* --- the way to an answer --- */
 
 /* 0: columns are chosen, from its help or all of them. */
-static int choose_columns(struct gpu_smi *s)
+static int choose_columns(struct gpu_smi *s, int64_t t_ms)
 {
     int r = run(s, "--help-query-gpu", NULL);
 
@@ -134,13 +140,14 @@ static int choose_columns(struct gpu_smi *s)
     if (s->child.status != 0 || gpu_smi_columns_known(&s->columns, buf_span(&s->child.out)) == 0)
         gpu_smi_columns_all(&s->columns);
     s->knows_columns = true;
+    s->learnt_ms = t_ms;
     return 0;
 }
 
-/* Asks until no field is refused any more. */
+/* Asks until no field is refused any more; -EAGAIN: there are more, next time. */
 static int ask(struct gpu_smi *s)
 {
-    for (int i = 0; i < RUNS_MAX && s->columns.n > 0; i++) {
+    for (int i = 0; i < LEARN_RUNS && s->columns.n > 0; i++) {
         char query[GPU_SMI_ARGUMENT_BYTES];
         struct span refused;
         int r;
@@ -155,7 +162,7 @@ static int ask(struct gpu_smi *s)
         if (!gpu_smi_columns_refuse(&s->columns, refused))
             return 0;
     }
-    return 0;
+    return s->columns.n > 0 ? -EAGAIN : 0;
 }
 
 /* It may not know the question, or have nothing to say: then they are missing. */
@@ -225,8 +232,8 @@ enum source_state gpu_smi_read(struct gpu_smi *s, struct source_out *o, struct e
         return SOURCE_BROKEN;
     }
     r = ask_processes(s);
-    if (r == 0 && !s->knows_columns)
-        r = choose_columns(s);
+    if (r == 0 && (!s->knows_columns || o->t_ms - s->learnt_ms >= LEARN_AGAIN_MS))
+        r = choose_columns(s, o->t_ms);
     if (r == 0)
         r = ask(s);
     if (r < 0)

@@ -2,7 +2,7 @@
 /*
  * collect/gpu_smi.h - GPUs read by running nvidia-smi.
  *
- * Role:      learns once which fields this nvidia-smi knows, from its help and from what it
+ * Role:      learns once an hour which fields this nvidia-smi knows, from its help and from what it
  *            refuses; then runs it twice per reading: devices, processes.
  * Deadline:  of the config, for each run; learning goes on at the next reading where it was left.
  * Threading: one owner.

@@ -60,6 +60,8 @@ enum nvml_field_id {
     NVML_FIELD_ENERGY = 83,       /* mJ */
     NVML_FIELD_NVLINK_SENT = 138, /* KiB; scope: the link */
     NVML_FIELD_NVLINK_RECEIVED = 139,
+    NVML_FIELD_NVLINK5_SENT = 202, /* bytes; scope: the link */
+    NVML_FIELD_NVLINK5_RECEIVED = 204,
     NVML_FIELD_SW_THERMAL = 269, /* ns */
     NVML_FIELD_HW_THERMAL = 270,
     NVML_FIELD_HW_POWER_BRAKE = 271,

@@ -403,8 +403,13 @@ static void field(struct field *f)
         return;
     case 138:
     case 139:
-        f->code = f->scope == UINT32_MAX ? OK : INVALID;
+        f->code = fake_nvml.has_nvlink5 ? NOT_SUPPORTED : f->scope == UINT32_MAX ? OK : INVALID;
         put64(&f->v.ull, f->id == 138 ? 1000 : 2000); /* KiB */
+        return;
+    case 202:
+    case 204:
+        f->code = fake_nvml.has_nvlink5 && f->scope < 4 ? OK : NOT_SUPPORTED;
+        put64(&f->v.ull, f->id + f->scope);
         return;
     case 74:
     case 269:

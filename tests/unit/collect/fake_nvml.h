@@ -37,6 +37,7 @@ struct fake_nvml {
     atomic_bool is_hanging, is_let_go;
     struct fake_event events[FAKE_EVENTS];
     uint32_t n_events, n_taken;
+    bool has_nvlink5;        /* with four links */
     bool has_wide_processes; /* their entries have 32 bytes */
     uint32_t n_processes;    /* pids 100, 101, ... of each device */
     /* What was done. */

@@ -66,6 +66,17 @@ static void test_labels_of_reasons_and_kinds(void **state)
     end(&t);
 }
 
+static void test_nvlink5(void **state)
+{
+    struct run t;
+    (void)state;
+    fake->has_nvlink5 = true;
+    begin_fake(&t);
+    assert_told(t.out, OF("gpu_nvlink_transmit_bytes_total", GPU_A), 4 * 202 + 6);
+    assert_told(t.out, OF("gpu_nvlink_receive_bytes_total", GPU_A), 4 * 204 + 6);
+    end(&t);
+}
+
 static void test_processes(void **state)
 {
     struct tempdir dir;
@@ -221,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_all_values, set_up),
         cmocka_unit_test_setup(test_labels_of_reasons_and_kinds, set_up),
+        cmocka_unit_test_setup(test_nvlink5, set_up),
         cmocka_unit_test_setup(test_processes, set_up),
         cmocka_unit_test_setup(test_longer_entries, set_up),
         cmocka_unit_test_setup(test_instances, set_up),
