@@ -237,7 +237,6 @@ static int follow(struct transfer *t, const char *location)
     (void)curl_easy_getinfo(t->handle.easy, CURLINFO_TOTAL_TIME_T, &us);
     t->before_us += us;
     t->n_redirects++;
-    t->n_header_bytes = 0;
     t->is_post = t->is_post && (t->reply.status == 307 || t->reply.status == 308);
     t->at = to;
     web_handle_reset(&t->handle); /* location is void */
@@ -286,7 +285,7 @@ static bool go_on(struct transfer *t)
 bool transfer_end(struct transfer *t, CURLcode code)
 {
     set_reply(t);
-    if (t->n_header_bytes > TRANSFER_HEADERS_MAX)
+    if (code == CURLE_WRITE_ERROR && t->n_header_bytes > TRANSFER_HEADERS_MAX)
         transfer_fail(t, -EMSGSIZE, SPAN("the answer's headers are larger than 64 KiB"));
     else if (code != CURLE_OK && !is_enough(t, code))
         transfer_fail(t, web_handle_error(code), web_handle_words(&t->handle, code));

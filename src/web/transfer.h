@@ -26,7 +26,7 @@ struct transfer {
     struct redirect at;  /* where it goes now */
     int n_redirects;
     bool is_post;
-    size_t n_header_bytes; /* of answers, since it goes there */
+    size_t n_header_bytes; /* of all answers */
     int64_t before_us;     /* of redirects */
     struct web_reply reply;
 };

@@ -76,7 +76,6 @@ int web_start(struct web *w, const struct web_request *r, web_done done, void *c
 static void finish(struct web *w, struct transfer *t)
 {
     w->n--;
-    list_remove(&t->node);
     t->done(t->ctx, t->tag, &t->reply);
     transfer_free(t);
 }

@@ -57,8 +57,9 @@ struct web_reply {
     /*
      * Of the transfer; 0: an answer came. -EHOSTUNREACH: no such name. -ECONNREFUSED: no
      * connection. -ECONNRESET: it ended too early. -ETIMEDOUT. -EKEYREJECTED: a certificate, ours
-     * or theirs. -EPROTO: no TLS. -EBADMSG: no HTTP, or wrongly compressed. -EMSGSIZE: headers
-     * above 64 KiB. -ELOOP, -EPROTONOSUPPORT: redirects, too many or to elsewhere. -ENOMEM, -EIO.
+     * or theirs. -EPROTO: no TLS. -EINVAL: no URL. -EBADMSG: no HTTP, or wrongly compressed.
+     * -EMSGSIZE: headers above 64 KiB. -ELOOP, -EPROTONOSUPPORT: redirects, too many or to
+     * elsewhere. -ENOMEM, -EIO.
      */
     int error;
     struct span words; /* what went wrong there, for people; no secrets */

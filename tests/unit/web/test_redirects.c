@@ -173,6 +173,20 @@ static void within_a_host_everything_goes_along(void **state)
     assert_true(got.reply.total_ns >= got.reply.first_byte_ns);
 }
 
+/* What sends on is no part of the answer, however long. */
+static void bodies_of_redirects_do_not_count(void **state)
+{
+    (void)state;
+    site_redirect(&site, "/", 302, "/end"); /* with 4 bytes */
+    serve_end(&site);
+    fetch(&got, &(struct web_request){.url = site_url(&site, "127.0.0.1", "/"),
+                                      .answer_max = 2,
+                                      .follows_redirects = true});
+    assert_int_equal(got.reply.error, 0);
+    assert_span_equal("body", got.reply.body, SPAN("ok"));
+    assert_false(got.reply.is_cut);
+}
+
 static int n_secrets(struct site *s)
 {
     return site_saw(s, "SECRET") + site_saw(s, "Authorization");
@@ -347,6 +361,7 @@ int main(void)
         cmocka_unit_test(a_host_by_another_name),
         cmocka_unit_test(places_without_memory),
         WITH_SITES(within_a_host_everything_goes_along),
+        WITH_SITES(bodies_of_redirects_do_not_count),
         WITH_SITES(another_host_gets_no_secret),
         WITH_SITES(back_home_they_are_sent_again),
         cmocka_unit_test(methods_and_bodies),

@@ -112,6 +112,24 @@ static void a_server_name(void **state)
     stop(&s);
 }
 
+/* Who it sends on to has a name of its own. */
+static void a_server_name_is_for_one_host(void **state)
+{
+    (void)state;
+    static struct site s, other;
+    start(&s, &ca, "DNS:engine.example", 1);
+    start(&other, &ca, "DNS:localhost", 1);
+    site_redirect(&s, "/on", 302, site_url(&other, "localhost", "/").p);
+    fetch(&got, &(struct web_request){
+                    .url = site_url(&s, "127.0.0.1", "/on"),
+                    .link = {.ca_file = file("ca.pem"), .server_name = SPAN("engine.example")},
+                    .follows_redirects = true});
+    assert_int_equal(got.reply.status, 200);
+    assert_int_equal(site_saw(&other, "SNI: localhost"), 1);
+    stop(&s);
+    stop(&other);
+}
+
 static void a_certificate_is_for_one_host(void **state)
 {
     (void)state;
@@ -211,6 +229,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_is_believed),
         cmocka_unit_test(a_server_name),
+        cmocka_unit_test(a_server_name_is_for_one_host),
         cmocka_unit_test(a_certificate_is_for_one_host),
         cmocka_unit_test(a_kept_connection_has_one_handshake),
         cmocka_unit_test(what_is_no_tls),

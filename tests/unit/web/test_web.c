@@ -94,6 +94,24 @@ static void a_body_is_posted(void **state)
     assert_int_equal(site_saw(&site, "Expect"), 0);
 }
 
+/* libcurl would ask first whether it may send that much. */
+static void a_large_body_is_just_sent(void **state)
+{
+    (void)state;
+    enum { LARGE = 2 << 20 };
+    char *large = calloc(1, LARGE);
+    assert_non_null(large);
+    memset(large, 'x', LARGE);
+    site_answer(&site, "/", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")->hangs = true;
+    fetch(&got, &(struct web_request){.is_post = true,
+                                      .url = site_url(&site, "127.0.0.1", "/"),
+                                      .body = span_of(large, LARGE)});
+    assert_int_equal(got.reply.status, 200);
+    assert_int_equal(site_saw(&site, "Expect"), 0);
+    assert_int_equal(site_saw(&site, "Content-Length: 2097152\r\n"), 1);
+    free(large);
+}
+
 static void user_or_password_may_be_empty(void **state)
 {
     (void)state;
@@ -213,7 +231,7 @@ static void ways_that_lead_nowhere(void **state)
     assert_non_null(strstr(got.words, "nowhere.invalid"));
     assert_int_equal(got.reply.name_ns, -1);
     fetch(&got, &(struct web_request){.url = SPAN("http://[::1/secret")});
-    assert_true(got.reply.error < 0);
+    assert_int_equal(got.reply.error, -EINVAL);
     assert_null(strstr(got.words, "secret"));
 }
 
@@ -541,6 +559,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_SITE(a_page_is_fetched),
         WITH_SITE(a_body_is_posted),
+        WITH_SITE(a_large_body_is_just_sent),
         WITH_SITE(user_or_password_may_be_empty),
         cmocka_unit_test(answers_are_what_they_are),
         cmocka_unit_test(ways_that_lead_nowhere),
