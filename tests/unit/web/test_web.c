@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to a server that answers in every way: what goes out, what comes back, what each failure
- * is told as.
+ * Requests: what goes out, what comes back, many at once, connections, proxies, no memory.
  * test-links: ssl crypto z
  */
 #include "site.h"
 
-#include <zlib.h>
-
 #include "base/num.h"
 #include "memfail.h"
+#include "squeeze.h"
 
 static struct site site;
 static struct got got;
@@ -26,14 +24,6 @@ static int stop_site(void **state)
     (void)state;
     site_stop(&site);
     return 0;
-}
-
-/* A port where nobody listens. */
-static uint16_t closed_port(void)
-{
-    uint16_t port;
-    (void)close(peer_listen(&port));
-    return port;
 }
 
 /* --- what goes out and what comes back --- */
@@ -130,88 +120,14 @@ static void user_or_password_may_be_empty(void **state)
     assert_int_equal(site_saw(&site, "Content-Type"), 0);
 }
 
-/* --- answers --- */
+/* --- where nobody is --- */
 
-static char long_headers[100 * 1000], long_line[200 * 1000];
-
-static void make_long(void)
+/* A port where nobody listens. */
+static uint16_t closed_port(void)
 {
-    size_t n = (size_t)snprintf(long_headers, sizeof(long_headers), "HTTP/1.1 200 OK\r\n");
-    for (int i = 0; n < 80000; i++)
-        n += (size_t)snprintf(long_headers + n, sizeof(long_headers) - n, "X-%d: %0100d\r\n", i, i);
-    (void)snprintf(long_headers + n, sizeof(long_headers) - n, "Content-Length: 0\r\n\r\n");
-    memset(long_line, 'x', sizeof(long_line) - 1);
-    memcpy(long_line, "HTTP/1.1 200 OK\r\nX: ", 20);
-}
-
-/* What is answered -> what that is. */
-static const struct answer_row {
-    const char *name, *answer; /* answer NULL: the connection ends without */
-    int error, status;
-    const char *body;  /* or NULL */
-    const char *words; /* has that in it */
-    bool hangs, takes_compressed;
-} answer_rows[] = {
-    {"204", "HTTP/1.1 204 No Content\r\n\r\n", 0, 204, "", NULL, true, false},
-    {"304", "HTTP/1.1 304 Not Modified\r\n\r\n", 0, 304, "", NULL, true, false},
-    {"to the end", "HTTP/1.0 200 OK\r\n\r\nup 1", 0, 200, "up 1", NULL, false, false},
-    {"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nup\r\n0\r\n\r\n", 0, 200,
-     "up", NULL, true, false},
-    {"after a 103",
-     "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0,
-     200, "ok", NULL, true, false},
-    {"redirect that is not followed", "HTTP/1.1 302 X\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
-     0, 302, "", NULL, true, false},
-    {"nothing", "", -ECONNRESET, 0, NULL, "mpty reply", false, false},
-    {"silence", "", -ETIMEDOUT, 0, NULL, "timed out", true, false},
-    {"half a head", "HTTP/1.1 200 OK\r\nContent-", -ETIMEDOUT, 200, NULL, "timed out", true, false},
-    {"half a body and silence", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", -ETIMEDOUT, 200,
-     NULL, "timed out", true, false},
-    {"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", -ECONNRESET, 200, NULL,
-     "remaining", false, false},
-    {"half a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc", -ECONNRESET,
-     200, NULL, "remaining", false, false},
-    {"no chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc", -ECONNRESET, 200,
-     NULL, "chunked", true, false},
-    {"no HTTP", "220 mail.example ESMTP\r\n", -EBADMSG, 0, NULL, "HTTP/0.9", true, false},
-    {"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc", -EBADMSG, 200, NULL, "",
-     true, false},
-    {"many headers", long_headers, -EMSGSIZE, 200, NULL, "larger than 64 KiB", true, false},
-    {"a long header", long_line, -EMSGSIZE, 200, NULL, "too long", true, false},
-    {"garbage as gzip",
-     "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 12\r\n\r\ngarbage here",
-     -EBADMSG, 200, NULL, "", true, true},
-    {"garbage as deflate",
-     "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Length: 12\r\n\r\ngarbage here",
-     -EBADMSG, 200, NULL, "", true, true},
-    {"a coding nobody knows",
-     "HTTP/1.1 200 OK\r\nContent-Encoding: lzma\r\nContent-Length: 4\r\n\r\nabcd", -EBADMSG, 200,
-     NULL, "", true, true},
-    {"a coding that was not asked for",
-     "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd", 0, 200, "abcd",
-     NULL, true, false},
-};
-
-static void answers_are_what_they_are(void **state)
-{
-    (void)state;
-    make_long();
-    for (size_t i = 0; i < ARRAY_LEN(answer_rows); i++) {
-        const struct answer_row *row = &answer_rows[i];
-        site_start(&site, NULL);
-        site_answer(&site, "/", row->answer)->hangs = row->hangs;
-        fetch(&got, &(struct web_request){.url = site_url(&site, "127.0.0.1", "/"),
-                                          .takes_compressed = row->takes_compressed,
-                                          .timeout_ms = row->error == -ETIMEDOUT ? 200 : 10000});
-        if (got.reply.error != row->error || got.reply.status != row->status)
-            fail_msg("%s: error %d, status %d, %s", row->name, got.reply.error, got.reply.status,
-                     got.words);
-        assert_row(row->name, (got.reply.words.n > 0) == (row->error < 0));
-        assert_row(row->name, !row->words || strstr(got.words, row->words));
-        if (row->body)
-            assert_span_equal(row->name, got.reply.body, span_cstr(row->body));
-        site_stop(&site);
-    }
+    uint16_t port;
+    (void)close(peer_listen(&port));
+    return port;
 }
 
 static void ways_that_lead_nowhere(void **state)
@@ -233,90 +149,6 @@ static void ways_that_lead_nowhere(void **state)
     fetch(&got, &(struct web_request){.url = SPAN("http://[::1/secret")});
     assert_int_equal(got.reply.error, -EINVAL);
     assert_null(strstr(got.words, "secret"));
-}
-
-static void an_answer_is_kept_up_to_its_bound(void **state)
-{
-    (void)state;
-    site_answer(&site, "/", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n0123456789");
-    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .answer_max = 10};
-    fetch(&got, &r);
-    assert_false(got.reply.is_cut);
-    assert_span_equal("all", got.reply.body, SPAN("0123456789"));
-    r.answer_max = 9;
-    fetch(&got, &r);
-    assert_int_equal(got.reply.error, 0);
-    assert_int_equal(got.reply.status, 200);
-    assert_true(got.reply.is_cut);
-    assert_span_equal("part", got.reply.body, SPAN("012345678"));
-}
-
-/* --- compressed ones --- */
-
-/* n bytes of c, gzip over gzip over ... */
-static struct span squeeze(struct span plain, int n_times)
-{
-    struct span s = plain;
-    for (int i = 0; i < n_times; i++) {
-        z_stream z = {0};
-        assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, 15 + 16, 9, Z_DEFAULT_STRATEGY), Z_OK);
-        uLong max = deflateBound(&z, s.n);
-        unsigned char *out = malloc(max);
-        assert_non_null(out);
-        z.next_in = (unsigned char *)(uintptr_t)s.p;
-        z.avail_in = (uInt)s.n;
-        z.next_out = out;
-        z.avail_out = (uInt)max;
-        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
-        if (i > 0)
-            free((void *)(uintptr_t)s.p);
-        s = span_of(out, z.total_out);
-        assert_int_equal(deflateEnd(&z), Z_OK);
-    }
-    return s;
-}
-
-static void serve_squeezed(const char *path, const char *codings, struct span plain, int n_times)
-{
-    char head[200];
-    struct span body = squeeze(plain, n_times);
-    (void)snprintf(head, sizeof(head),
-                   "HTTP/1.1 200 OK\r\nContent-Encoding: %s\r\nContent-Length: %zu\r\n\r\n",
-                   codings, body.n);
-    site_bytes(&site, path, head, body);
-    free((void *)(uintptr_t)body.p);
-}
-
-static void a_compressed_answer_is_decoded(void **state)
-{
-    (void)state;
-    serve_squeezed("/", "gzip", SPAN("up 1\nup 1\nup 1\n"), 1);
-    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .takes_compressed = true};
-    fetch(&got, &r);
-    assert_span_equal("decoded", got.reply.body, SPAN("up 1\nup 1\nup 1\n"));
-    assert_int_equal(site_saw(&site, "Accept-Encoding: "), 1);
-    assert_int_equal(site_saw(&site, "gzip"), 1);
-}
-
-static void a_bomb_is_cut_off(void **state)
-{
-    (void)state;
-    enum { BOMB_BYTES = 64 << 20, KEPT = 100 * 1000 };
-    char *zeros = calloc(1, BOMB_BYTES);
-    assert_non_null(zeros);
-    serve_squeezed("/1", "gzip", span_of(zeros, BOMB_BYTES), 1);
-    serve_squeezed("/2", "gzip, gzip", span_of(zeros, BOMB_BYTES), 2);
-    free(zeros);
-    for (int i = 0; i < 2; i++) {
-        uint64_t before = mem_count_total().n_bytes;
-        fetch(&got, &(struct web_request){.url = site_url(&site, "127.0.0.1", i ? "/2" : "/1"),
-                                          .takes_compressed = true,
-                                          .answer_max = KEPT});
-        assert_int_equal(got.reply.error, 0);
-        assert_true(got.reply.is_cut);
-        assert_int_equal(got.reply.body.n, KEPT);
-        assert_true(mem_count_total().n_bytes - before < 4 << 20);
-    }
 }
 
 /* --- many, and none --- */
@@ -535,7 +367,7 @@ static void without_memory_a_request_fails_and_nothing_is_left(void **state)
 {
     (void)state;
     static const struct web_header header = {SPAN_INIT("X-Key"), SPAN_INIT("secret")};
-    serve_squeezed("/b", "gzip", SPAN("up 1\n"), 1);
+    serve_squeezed(&site, "/b", "gzip", SPAN("up 1\n"), 1);
     site_redirect(&site, "/a", 307, "/b");
     struct web_request r = {.is_post = true,
                             .url = site_url(&site, "127.0.0.1", "/a"),
@@ -561,11 +393,7 @@ int main(void)
         WITH_SITE(a_body_is_posted),
         WITH_SITE(a_large_body_is_just_sent),
         WITH_SITE(user_or_password_may_be_empty),
-        cmocka_unit_test(answers_are_what_they_are),
         cmocka_unit_test(ways_that_lead_nowhere),
-        WITH_SITE(an_answer_is_kept_up_to_its_bound),
-        WITH_SITE(a_compressed_answer_is_decoded),
-        WITH_SITE(a_bomb_is_cut_off),
         WITH_SITE(none_waits_for_another),
         WITH_SITE(the_next_may_be_started_when_one_is_done),
         cmocka_unit_test(another_thread_ends_the_wait),
