@@ -117,8 +117,8 @@ static int read_group(struct file_reading *f, const struct yaml_node *node,
     if (doc_keys(&f->doc, node, "a group", group_keys, KEY_COUNT_, keys))
         check_group_name(f, node, &keys[KEY_NAME]);
     r = doc_text(&f->doc, &keys[KEY_NAME], &group->name);
-    doc_duration(&f->doc, &keys[KEY_INTERVAL], &group->interval_ms);
-    doc_duration(&f->doc, &keys[KEY_QUERY_OFFSET], &group->query_offset_ms);
+    doc_duration(&f->doc, &keys[KEY_INTERVAL], promql_parse_duration, &group->interval_ms);
+    doc_duration(&f->doc, &keys[KEY_QUERY_OFFSET], promql_parse_duration, &group->query_offset_ms);
     doc_whole(&f->doc, &keys[KEY_LIMIT], &limit);
     group->limit = limit > 0 ? (uint64_t)limit : 0; /* as Prometheus: less than 0 is none */
     if (r == 0)

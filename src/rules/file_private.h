@@ -2,13 +2,13 @@
 /*
  * rules/file_private.h - what the files that read rule files share.
  *
- * Errors:    as rules/doc.h: mistakes are listed, 0 is returned; or -ENOMEM.
+ * Errors:    as yaml/doc.h: mistakes are listed, 0 is returned; or -ENOMEM.
  */
 #ifndef RULES_FILE_PRIVATE_H
 #define RULES_FILE_PRIVATE_H
 
-#include "rules/doc.h"
 #include "rules/file.h"
+#include "yaml/doc.h"
 
 /* What is not in the arena and has to be freed with the file. */
 struct file_held {

@@ -143,8 +143,8 @@ static int read_values(struct file_reading *f, const struct doc_key *keys, struc
 {
     int r = doc_text(&f->doc, &keys[rule->is_alert ? KEY_ALERT : KEY_RECORD], &rule->name);
 
-    doc_duration(&f->doc, &keys[KEY_FOR], &rule->for_ms);
-    doc_duration(&f->doc, &keys[KEY_KEEP_FIRING_FOR], &rule->keep_firing_ms);
+    doc_duration(&f->doc, &keys[KEY_FOR], promql_parse_duration, &rule->for_ms);
+    doc_duration(&f->doc, &keys[KEY_KEEP_FIRING_FOR], promql_parse_duration, &rule->keep_firing_ms);
     if (r == 0)
         r = file_read_texts(f, &keys[KEY_LABELS], "label", rule->is_alert, &rule->labels,
                             &rule->n_labels);

@@ -102,7 +102,7 @@ static int read_alert_test(void *ctx, const struct yaml_node *node, void *alerts
     int r;
 
     *ret = (struct rule_test_alerts){.name = SPAN(""), .at = rule_test_place(node)};
-    doc_duration(&t->doc, &keys[ALERT_EVAL_TIME], &ret->eval_ms);
+    doc_duration(&t->doc, &keys[ALERT_EVAL_TIME], promql_parse_duration, &ret->eval_ms);
     r = doc_text(&t->doc, &keys[ALERT_NAME], &ret->name);
     if (r == 0 && is_whole && ret->name.n == 0 && !keys[ALERT_NAME].value) {
         struct err *e = doc_error(&t->doc, node);
@@ -280,7 +280,7 @@ static int read_expr_test(void *ctx, const struct yaml_node *node, void *expr_te
     int r = 0;
 
     *ret = (struct rule_test_expr){.at = rule_test_place(node)};
-    doc_duration(&t->doc, &keys[EXPR_EVAL_TIME], &ret->eval_ms);
+    doc_duration(&t->doc, &keys[EXPR_EVAL_TIME], promql_parse_duration, &ret->eval_ms);
     if (expr->value && doc_is(&t->doc, expr, YAML_NODE_SCALAR)) {
         r = parse_expr(t, expr->value, ret);
     } else if (!expr->value && is_whole) {

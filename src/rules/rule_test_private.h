@@ -7,10 +7,10 @@
 
 #include "promql/query.h"
 #include "promql/script.h"
-#include "rules/doc.h"
 #include "rules/rule_test.h"
 #include "rules/rules.h"
 #include "series/memory.h"
+#include "yaml/doc.h"
 
 /* Where something is told. */
 struct place {

@@ -209,7 +209,7 @@ static int read_test(void *ctx, const struct yaml_node *node, void *test_case)
     *ret = (struct rule_test_case){
         .name = SPAN(""), .external_url = SPAN(""), .at = rule_test_place(node)};
     (void)doc_keys(&t->doc, node, "a test", test_keys, TEST_COUNT_, keys);
-    doc_duration(&t->doc, &keys[TEST_INTERVAL], &ret->interval_ms);
+    doc_duration(&t->doc, &keys[TEST_INTERVAL], promql_parse_duration, &ret->interval_ms);
     if (ret->interval_ms == 0)
         ret->interval_ms = t->test->interval_ms;
     read_start(t, &keys[TEST_START_TIMESTAMP], &ret->start_ms);
@@ -238,7 +238,8 @@ static int read_root(struct rule_test_reading *t)
     if (!t->doc.root)
         return 0;
     (void)doc_keys(&t->doc, t->doc.root, "a file of rule tests", file_keys, FILE_COUNT_, keys);
-    doc_duration(&t->doc, &keys[FILE_EVALUATION_INTERVAL], &test->interval_ms);
+    doc_duration(&t->doc, &keys[FILE_EVALUATION_INTERVAL], promql_parse_duration,
+                 &test->interval_ms);
     if (test->interval_ms == 0)
         test->interval_ms = DEFAULT_INTERVAL_MS;
     doc_bool(&t->doc, &keys[FILE_FUZZY_COMPARE], &test->is_fuzzy);

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules/doc.c - values out of a YAML document.
+ * yaml/doc.c - values out of a YAML document.
  */
-#include "rules/doc.h"
+#include "yaml/doc.h"
 
 #include <errno.h>
 
 #include "base/num.h"
 #include "base/suggest.h"
-#include "promql/parse.h"
 
 enum { NODES_MAX = 400000, KEYS_MAX = 1000 };
 
@@ -151,7 +150,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-void doc_duration(struct doc *d, const struct doc_key *k, int64_t *ret_ms)
+void doc_duration(struct doc *d, const struct doc_key *k, doc_parse_duration *parse,
+                  int64_t *ret_ms)
 {
     char shown[ERR_LIST_SHOWN_MAX];
     int64_t ms = 0;
@@ -162,7 +162,7 @@ void doc_duration(struct doc *d, const struct doc_key *k, int64_t *ret_ms)
     struct span text = yaml_span(k->value);
     bool has_unit = text.n > 1 && is_digit(text.p[0]) && !is_digit(text.p[text.n - 1]);
     if (has_unit || span_eq(text, SPAN("0")))
-        r = promql_parse_duration(text, &ms);
+        r = parse(text, &ms);
     if (r == 0) {
         *ret_ms = ms;
         return;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rules/doc.h - private to rules: a YAML document, mapping by mapping, with all of its mistakes.
+ * yaml/doc.h - a YAML document, mapping by mapping, with all of its mistakes.
  *
- * Role:      what rule files and their unit tests are read with: known keys out of a mapping,
- *            texts, numbers, durations, and the place of whatever is wrong.
+ * Role:      what rule files, their unit tests and scrape files are read with: known keys out of a
+ *            mapping, texts, numbers, durations, and the place of whatever is wrong.
  * Errors:    mistakes go to the list and set has_mistakes; the functions return 0 all the same,
  *            with *ret as it was, or -ENOMEM. doc_read: as yaml_read.
  * Ownership: texts live in the arena; nodes until doc_done.
  */
-#ifndef RULES_DOC_H
-#define RULES_DOC_H
+#ifndef YAML_DOC_H
+#define YAML_DOC_H
 
 #include <stdint.h>
 
@@ -53,8 +53,10 @@ bool doc_is(struct doc *d, const struct doc_key *k, enum yaml_node_kind kind);
 
 /* A scalar's text; without the key *ret stays. */
 int doc_text(struct doc *d, const struct doc_key *k, struct span *ret) WARN_UNUSED;
-/* "5m", as Prometheus has durations: a unit is needed, but for 0. */
-void doc_duration(struct doc *d, const struct doc_key *k, int64_t *ret_ms);
+/* "5m", as Prometheus has durations and parse reads them: a unit is needed, but for 0. */
+typedef int doc_parse_duration(struct span s, int64_t *ret_ms);
+void doc_duration(struct doc *d, const struct doc_key *k, doc_parse_duration *parse,
+                  int64_t *ret_ms);
 void doc_whole(struct doc *d, const struct doc_key *k, int64_t *ret);
 void doc_bool(struct doc *d, const struct doc_key *k, bool *ret);
 
