@@ -71,76 +71,88 @@ int engine_values(const struct families *f, const struct engine_page *page, stru
 
 /* --- samples --- */
 
-struct samples {
-    struct signal_sample *at;
-    size_t n, cap;
-    struct arena *a;
-};
+static const char tail_bucket[] = "_bucket", tail_sum[] = "_sum", tail_count[] = "_count",
+                  tail_mean[] = "_mean", tail_none[] = "";
 
-static int add(struct samples *s, const struct signal_value *v, const char *tail, const char *le,
-               double value)
+static int visit_one(const char *tail, double le, double v, signal_visit visit, void *ctx)
 {
-    char text[ENGINE_NAME_MAX];
-    struct label *pairs;
-    struct signal_sample *at;
+    return isnan(v) ? 0 : visit(ctx, tail, le, v);
+}
+
+static int visit_sums(double sum, double count, signal_visit visit, void *ctx)
+{
+    int r = visit_one(tail_sum, 0, sum, visit, ctx);
+
+    return r < 0 ? r : visit_one(tail_count, 0, count, visit, ctx);
+}
+
+static int visit_hist(const struct signal_value *v, signal_visit visit, void *ctx)
+{
+    double count = v->count;
+    int r = 0;
+
+    for (size_t i = 0; i < v->n_buckets && r == 0; i++)
+        r = visit_one(tail_bucket, v->buckets[i].le, v->buckets[i].n, visit, ctx);
+    if (isnan(count) && v->n_buckets > 0)
+        count = v->buckets[v->n_buckets - 1].n;
+    return r < 0 ? r : visit_sums(v->sum, count, visit, ctx);
+}
+
+int signal_value_each(const struct signal_value *v, signal_visit visit, void *ctx)
+{
+    switch (v->shape) {
+    case SIGNAL_HISTOGRAM:
+        return visit_hist(v, visit, ctx);
+    case SIGNAL_SUMS:
+        return visit_sums(v->sum, v->count, visit, ctx);
+    case SIGNAL_MEAN:
+        return visit_one(tail_mean, 0, v->v, visit, ctx);
+    case SIGNAL_PLAIN:
+        break;
+    }
+    return visit_one(tail_none, 0, v->v, visit, ctx);
+}
+
+int signal_sample_labels(const struct signal_value *v, const char *tail, double le, struct arena *a,
+                         struct labels *ret)
+{
+    struct label *pairs = arena_array(a, v->labels.n + 2, sizeof *pairs);
+    char text[ENGINE_NAME_MAX], bound[32] = "";
     size_t n = 0;
 
-    if (isnan(value))
-        return 0;
-    pairs = arena_array(s->a, v->labels.n + 2, sizeof *pairs);
-    at = arena_grow(s->a, s->at, s->n, 1, &s->cap, sizeof *at);
-    if (!pairs || !at)
+    if (!pairs)
         return -ENOMEM;
-    s->at = at;
     (void)snprintf(text, sizeof text, "%s%s", signal_table[v->from->signal].series, tail);
-    pairs[n++] = (struct label){SPAN(LABEL_NAME), arena_dup(s->a, span_cstr(text))};
-    pairs[n++] = (struct label){SPAN(LABEL_LE), arena_dup(s->a, span_cstr(le))};
+    if (tail == tail_bucket)
+        (void)num_format_double(le, bound);
+    pairs[n++] = (struct label){SPAN(LABEL_NAME), arena_dup(a, span_cstr(text))};
+    pairs[n++] = (struct label){SPAN(LABEL_LE), arena_dup(a, span_cstr(bound))};
     if (!pairs[0].value.p || !pairs[1].value.p)
         return -ENOMEM;
     for (size_t i = 0; i < v->labels.n; i++)
         pairs[n++] = v->labels.at[i];
-    at[s->n] = (struct signal_sample){.v = value, .from = v->from};
-    int r = labels_normalise(pairs, n, &at[s->n].labels, NULL);
+    return labels_normalise(pairs, n, ret, NULL);
+}
+
+struct samples {
+    struct signal_sample *at;
+    size_t n, cap;
+    struct arena *a;
+    const struct signal_value *of;
+};
+
+static int add(void *ctx, const char *tail, double le, double v)
+{
+    struct samples *s = ctx;
+    struct signal_sample *at = arena_grow(s->a, s->at, s->n, 1, &s->cap, sizeof *at);
+
+    if (!at)
+        return -ENOMEM;
+    s->at = at;
+    at[s->n] = (struct signal_sample){.v = v, .from = s->of->from};
+    int r = signal_sample_labels(s->of, tail, le, s->a, &at[s->n].labels);
     s->n += r == 0;
     return r;
-}
-
-static int add_sums(struct samples *s, const struct signal_value *v)
-{
-    int r = add(s, v, "_sum", "", v->sum);
-
-    return r < 0 ? r : add(s, v, "_count", "", v->count);
-}
-
-static int add_hist(struct samples *s, const struct signal_value *v)
-{
-    struct signal_value whole = *v;
-    int r = 0;
-
-    for (size_t i = 0; i < v->n_buckets && r == 0; i++) {
-        char le[32];
-
-        (void)num_format_double(v->buckets[i].le, le);
-        r = add(s, v, "_bucket", le, v->buckets[i].n);
-    }
-    if (isnan(v->count) && v->n_buckets > 0)
-        whole.count = v->buckets[v->n_buckets - 1].n;
-    return r < 0 ? r : add_sums(s, &whole);
-}
-
-static int add_value(struct samples *s, const struct signal_value *v)
-{
-    switch (v->shape) {
-    case SIGNAL_HISTOGRAM:
-        return add_hist(s, v);
-    case SIGNAL_SUMS:
-        return add_sums(s, v);
-    case SIGNAL_MEAN:
-        return add(s, v, "_mean", "", v->v);
-    case SIGNAL_PLAIN:
-        break;
-    }
-    return add(s, v, "", "", v->v);
 }
 
 static int sample_cmp(const void *pa, const void *pb)
@@ -160,8 +172,10 @@ int engine_signals(const struct families *f, const struct engine_page *page, str
     size_t n = 0;
     int r = engine_values(f, page, a, &values, &n);
 
-    for (size_t i = 0; i < n && r == 0; i++)
-        r = add_value(&s, &values[i]);
+    for (size_t i = 0; i < n && r == 0; i++) {
+        s.of = &values[i];
+        r = signal_value_each(s.of, add, &s);
+    }
     if (r < 0)
         return r;
     if (s.n > 0)

@@ -39,6 +39,17 @@ struct signal_value {
 int engine_values(const struct families *f, const struct engine_page *page, struct arena *a,
                   struct signal_value **ret, size_t *ret_n) WARN_UNUSED;
 
+/*
+ * The samples of a value, always in the same order: buckets, sum, count, or the one there is. tail:
+ * what is behind the series' name ("_bucket", "_sum", "_count", "_mean", ""), one pointer for each;
+ * le: of a bucket. What is not there (NaN) is left out. An error of visit ends it.
+ */
+typedef int (*signal_visit)(void *ctx, const char *tail, double le, double v);
+int signal_value_each(const struct signal_value *v, signal_visit visit, void *ctx) WARN_UNUSED;
+/* Labels of such a sample, with LABEL_NAME and LABEL_LE. */
+int signal_sample_labels(const struct signal_value *v, const char *tail, double le, struct arena *a,
+                         struct labels *ret) WARN_UNUSED;
+
 struct signal_sample {
     struct labels labels; /* with LABEL_NAME */
     double v;

@@ -77,4 +77,18 @@ void families_done(struct families *f);
 
 const struct page_family *families_find(const struct families *f, struct span name);
 
+/* Where the value of a series is kept, in samples and in histograms alike. */
+struct family_slot {
+    struct labels labels; /* with LABEL_NAME: as the page has the series */
+    double *v;
+};
+/*
+ * Copies families of these names (sorted, unique; those that are not there are left out) into the
+ * arena, so that their values can be set anew when the same series come again: slots are sorted by
+ * labels. *ret has nothing to be freed but the arena. Of histograms it has no samples but `hists`.
+ */
+int families_select(const struct families *f, const struct span *names, size_t n, struct arena *a,
+                    struct families *ret, const struct family_slot **ret_slots,
+                    size_t *ret_n_slots) WARN_UNUSED;
+
 #endif

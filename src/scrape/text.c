@@ -200,3 +200,32 @@ void text_next(struct text *t, struct text_item *ret)
     }
     *ret = (struct text_item){.kind = TEXT_END, .line = t->_line};
 }
+
+/* Whether the next line is one of that series; a name alone may be followed by labels. */
+static bool begins_with(const struct text *t, struct span series)
+{
+    size_t n = (size_t)(t->_end - t->_p);
+    const char *p = t->_p + series.n;
+
+    if (t->_is_over || series.n == 0 || n <= series.n || memcmp(t->_p, series.p, series.n) != 0 ||
+        !text_is_blank(*p))
+        return false;
+    while (p < t->_end && text_is_blank(*p))
+        p++;
+    return p < t->_end && *p != '{';
+}
+
+bool text_next_same(struct text *t, struct span series, struct text_item *ret)
+{
+    if (!begins_with(t, series))
+        return false;
+    struct span line = take_line(t);
+    struct text_cursor c = {.p = line.p + series.n, .end = line.p + line.n};
+    *ret = (struct text_item){
+        .kind = TEXT_SAMPLE, .line = t->_line, .series = span_of(line.p, series.n)};
+    if (line.n > TEXT_LINE_MAX)
+        mistake(ret, t->_line, 1, "the line is too long");
+    else if (!text_sample_rest(&c, t->format, ret))
+        mistake(ret, t->_line, c.mistake_at - line.p + 1, c.mistake);
+    return true;
+}

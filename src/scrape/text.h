@@ -83,6 +83,12 @@ void text_init(struct text *t, struct span body, enum text_format format);
  * without underscores and hexadecimal digits, and none beyond a double's range.
  */
 void text_next(struct text *t, struct text_item *ret);
+/*
+ * If the next line begins with that series, as text_next gave it once: true, and the line is read
+ * as text_next would do it, but for `name`, which is empty; false: nothing was read. For who
+ * expects a page to be much as it was: names and labels are compared and not gone over again.
+ */
+bool text_next_same(struct text *t, struct span series, struct text_item *ret);
 
 /*
  * Labels of a series (or an exemplar) as text_next gave it: sorted, without empty ones, the

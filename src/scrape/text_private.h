@@ -79,6 +79,8 @@ int text_next_label(struct text_cursor *c, size_t n, struct label *ret, bool *re
 
 /* A sample's line into *ret, which is a TEXT_SAMPLE already; false: a mistake. */
 bool text_sample(struct text_cursor *c, enum text_format format, struct text_item *ret);
+/* The same behind the series. */
+bool text_sample_rest(struct text_cursor *c, enum text_format format, struct text_item *ret);
 
 /* All of s as Prometheus reads a value; -EINVAL. */
 int text_value(struct span s, double *ret) WARN_UNUSED;

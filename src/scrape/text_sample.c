@@ -94,9 +94,9 @@ static bool take_exemplar(struct text_cursor *c, struct text_exemplar *ret)
     return c->p == c->end || take_time(c, TEXT_OPENMETRICS, &ret->has_time, &ret->t_ms);
 }
 
-bool text_sample(struct text_cursor *c, enum text_format format, struct text_item *ret)
+bool text_sample_rest(struct text_cursor *c, enum text_format format, struct text_item *ret)
 {
-    if (!take_series(c, ret) || !take_value(c, &ret->value, &ret->v))
+    if (!take_value(c, &ret->value, &ret->v))
         return false;
     if (c->p == c->end)
         return true;
@@ -105,4 +105,9 @@ bool text_sample(struct text_cursor *c, enum text_format format, struct text_ite
     if (format == TEXT_OPENMETRICS && text_is_at(c, '#') && !take_exemplar(c, &ret->exemplar))
         return false;
     return c->p == c->end || text_wrong(c, c->p, "the line goes on behind the sample");
+}
+
+bool text_sample(struct text_cursor *c, enum text_format format, struct text_item *ret)
+{
+    return take_series(c, ret) && text_sample_rest(c, format, ret);
 }

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * scrape/families_select.c - some families of a page, with the place of each series' value.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "scrape/families_private.h"
+#include "scrape/text_private.h"
+
+struct selection {
+    struct arena *a;
+    struct family_slot *slots;
+    size_t n_slots;
+};
+
+static int add_slot(struct selection *s, struct labels l, double *v)
+{
+    struct family_slot *slot = &s->slots[s->n_slots];
+
+    if (labels_copy(s->a, l, &slot->labels) < 0)
+        return -ENOMEM;
+    slot->v = v;
+    s->n_slots++;
+    return 0;
+}
+
+/* --- histograms --- */
+
+struct hist_copy {
+    struct family_hist *hists;
+    struct family_bucket **buckets; /* of each */
+    size_t n;
+};
+
+static int hist_cmp(const void *a, const void *b)
+{
+    return labels_cmp(((const struct family_hist *)a)->labels,
+                      ((const struct family_hist *)b)->labels);
+}
+
+/* Where a bucket is counted; NULL: a later one of the same bound is. */
+static double *bucket_of(const struct hist_copy *c, size_t i, struct labels l)
+{
+    double le;
+
+    if (text_value(labels_get(l, SPAN(LABEL_LE)), &le) < 0)
+        return NULL;
+    for (size_t k = 0; k < c->hists[i].n_buckets; k++)
+        if (c->buckets[i][k].le == le)
+            return &c->buckets[i][k].n;
+    return NULL;
+}
+
+/* families_hists has put them together in the same way. */
+static double *part_of(const struct hist_copy *c, const struct page_family *f, struct arena *a,
+                       struct labels l)
+{
+    static const struct span parted[] = {SPAN_INIT(LABEL_NAME), SPAN_INIT(LABEL_LE)};
+    struct span suffix = span_from(labels_name(l), f->name.n);
+    struct family_hist key;
+
+    if (labels_without(a, l, parted, ARRAY_LEN(parted), &key.labels) < 0)
+        return NULL;
+    const struct family_hist *h =
+        c->n == 0 ? NULL : bsearch(&key, c->hists, c->n, sizeof(*c->hists), hist_cmp);
+    if (!h)
+        return NULL;
+    size_t i = (size_t)(h - c->hists);
+    if (span_eq(suffix, SPAN("_bucket")))
+        return bucket_of(c, i, l);
+    if (span_eq(suffix, SPAN("_sum")) || span_eq(suffix, SPAN("_gsum")))
+        return &c->hists[i].sum;
+    if (span_eq(suffix, SPAN("_count")) || span_eq(suffix, SPAN("_gcount")))
+        return &c->hists[i].count;
+    return NULL;
+}
+
+static int copy_hists(struct selection *s, const struct page_family *f, struct page_family *to)
+{
+    struct hist_copy c = {arena_array(s->a, f->n_hists, sizeof(*c.hists)),
+                          arena_array(s->a, f->n_hists, sizeof(*c.buckets)), f->n_hists};
+
+    if (!c.hists || !c.buckets)
+        return -ENOMEM;
+    for (size_t i = 0; i < f->n_hists; i++) {
+        size_t n = f->hists[i].n_buckets;
+        c.hists[i] = f->hists[i];
+        c.buckets[i] = arena_array(s->a, n, sizeof(**c.buckets));
+        if (!c.buckets[i] || labels_copy(s->a, f->hists[i].labels, &c.hists[i].labels) < 0)
+            return -ENOMEM;
+        if (n > 0)
+            memcpy(c.buckets[i], f->hists[i].buckets, n * sizeof(**c.buckets));
+        c.hists[i].buckets = c.buckets[i];
+    }
+    to->hists = c.hists;
+    to->samples = NULL;
+    to->n = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        double *v = part_of(&c, f, s->a, f->samples[i].labels);
+        if (v && add_slot(s, f->samples[i].labels, v) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* --- families --- */
+
+static int copy_samples(struct selection *s, const struct page_family *f, struct page_family *to)
+{
+    struct family_sample *samples = arena_array(s->a, f->n, sizeof(*samples));
+
+    if (!samples)
+        return -ENOMEM;
+    for (size_t i = 0; i < f->n; i++) {
+        samples[i] = f->samples[i];
+        if (add_slot(s, f->samples[i].labels, &samples[i].v) < 0)
+            return -ENOMEM;
+        samples[i].labels = s->slots[s->n_slots - 1].labels;
+    }
+    to->samples = samples;
+    return 0;
+}
+
+static int copy_family(struct selection *s, const struct page_family *f, struct page_family *to)
+{
+    *to = *f;
+    to->name = arena_dup(s->a, f->name);
+    to->help = to->unit = SPAN("");
+    if (!to->name.p)
+        return -ENOMEM;
+    return f->n_hists > 0 ? copy_hists(s, f, to) : copy_samples(s, f, to);
+}
+
+static int slot_cmp(const void *a, const void *b)
+{
+    return labels_cmp(((const struct family_slot *)a)->labels,
+                      ((const struct family_slot *)b)->labels);
+}
+
+int families_select(const struct families *f, const struct span *names, size_t n, struct arena *a,
+                    struct families *ret, const struct family_slot **ret_slots, size_t *ret_n_slots)
+{
+    struct page_family *at = arena_zalloc(a, n, sizeof(*at));
+    struct selection s = {.a = a};
+    size_t n_found = 0, n_samples = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct page_family *fam = families_find(f, names[i]);
+        n_samples += fam ? fam->n : 0;
+    }
+    s.slots = arena_array(a, n_samples, sizeof(*s.slots));
+    if (!at || !s.slots)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const struct page_family *fam = families_find(f, names[i]);
+        if (fam && copy_family(&s, fam, &at[n_found++]) < 0)
+            return -ENOMEM;
+    }
+    if (s.n_slots > 1)
+        qsort(s.slots, s.n_slots, sizeof(*s.slots), slot_cmp);
+    /* Lists of mistakes are large, and empty here. */
+    ret->at = at;
+    ret->n = n_found;
+    ret->n_samples = s.n_slots;
+    *ret_slots = s.slots;
+    *ret_n_slots = s.n_slots;
+    return 0;
+}
