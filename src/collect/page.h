@@ -34,13 +34,22 @@ struct page;
 /* labels: of the target. The job has to outlive it. */
 int page_new(const struct scrape_job *j, struct labels labels, struct page **ret) WARN_UNUSED;
 struct page *page_free(struct page *p);
-/* Samples of the body, signals, and stale markers for what is gone, at t_ms. */
+/* Samples of the body, signals, and stale markers for what is gone, at t_ms. -EBADMSG, -E2BIG,
+ * -EINVAL (relabelling made what is no series): *ret_words says why, until the next call; like any
+ * error nothing of it is told, and what was there is there still (page_gone). */
 int page_read(struct page *p, struct span body, enum text_format format, int64_t t_ms,
               struct batch *out, struct page_counts *ret, const char **ret_words) WARN_UNUSED;
-/* All of it is gone: stale markers. */
+/* All of it is gone: stale markers. An error changes nothing. */
 int page_gone(struct page *p, int64_t t_ms, struct batch *out) WARN_UNUSED;
+/* From now on as that job has it; what is there stays there until the next page. */
+void page_rejob(struct page *p, const struct scrape_job *j);
+/* Labels of a series of a target that has labels of its own: as the job says (honor_labels), in a.
+ */
+int page_labels(const struct scrape_job *j, struct labels target, struct labels own,
+                struct arena *a, struct labels *ret) WARN_UNUSED;
 
 const struct engine_page *page_engine(const struct page *p); /* NULL: none was read */
-const struct err_list *page_mistakes(const struct page *p);
+const struct err_list *page_mistakes(const struct page *p);  /* NULL: there are none */
+size_t page_n_mistakes(const struct page *p);
 
 #endif

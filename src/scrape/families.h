@@ -85,10 +85,15 @@ struct family_slot {
 /*
  * Copies families of these names (sorted, unique; those that are not there are left out) into the
  * arena, so that their values can be set anew when the same series come again: slots are sorted by
- * labels. *ret has nothing to be freed but the arena. Of histograms it has no samples but `hists`.
+ * labels. Of histograms the copies have no samples but `hists`.
  */
+struct families_selection {
+    const struct page_family *at; /* sorted by name */
+    size_t n;
+    const struct family_slot *slots;
+    size_t n_slots;
+};
 int families_select(const struct families *f, const struct span *names, size_t n, struct arena *a,
-                    struct families *ret, const struct family_slot **ret_slots,
-                    size_t *ret_n_slots) WARN_UNUSED;
+                    struct families_selection *ret) WARN_UNUSED;
 
 #endif

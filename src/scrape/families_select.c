@@ -139,7 +139,7 @@ static int slot_cmp(const void *a, const void *b)
 }
 
 int families_select(const struct families *f, const struct span *names, size_t n, struct arena *a,
-                    struct families *ret, const struct family_slot **ret_slots, size_t *ret_n_slots)
+                    struct families_selection *ret)
 {
     struct page_family *at = arena_zalloc(a, n, sizeof(*at));
     struct selection s = {.a = a};
@@ -159,11 +159,6 @@ int families_select(const struct families *f, const struct span *names, size_t n
     }
     if (s.n_slots > 1)
         qsort(s.slots, s.n_slots, sizeof(*s.slots), slot_cmp);
-    /* Lists of mistakes are large, and empty here. */
-    ret->at = at;
-    ret->n = n_found;
-    ret->n_samples = s.n_slots;
-    *ret_slots = s.slots;
-    *ret_n_slots = s.n_slots;
+    *ret = (struct families_selection){at, n_found, s.slots, s.n_slots};
     return 0;
 }

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect/page_missing.c - signals that a page does not tell, and those that it did tell.
+ *
+ * A signal has drifted when the page told it within a day and does not any more because its name
+ * went. A name that comes with a first event only is no drift while the process may be a new one.
+ */
+#include <errno.h>
+#include <math.h>
+
+#include "collect/page_private.h"
+
+#define REMEMBERED_MS (INT64_C(24) * 3600 * 1000)
+
+static const char *const causes[] = {
+    [MISSING_NEVER] = "never",
+    [MISSING_VERSION] = "version",
+    [MISSING_NO_DATA] = "no_data",
+    [MISSING_ABSENT] = "absent",
+};
+
+static double started_of(const struct families *f)
+{
+    const struct page_family *fam = families_find(f, SPAN("process_start_time_seconds"));
+
+    return fam && fam->n > 0 ? fam->samples[0].v : (double)NAN;
+}
+
+/* Not there says nothing about what such a name means. */
+static bool is_optional(const struct page_told *t)
+{
+    for (size_t i = 0; i < t->map->n_names; i++)
+        if (!t->map->names[i].label &&
+            strcmp(t->map->names[i].name, t->source->part[0].metric) == 0 &&
+            (t->map->names[i].flags & ENGINE_NAME_OPTIONAL) == 0)
+            return false;
+    return true;
+}
+
+static const struct signal_missing *missing_of(const struct engine_page *page, enum signal s)
+{
+    for (size_t i = 0; i < page->n_missing; i++)
+        if (page->missing[i].signal == s)
+            return &page->missing[i];
+    return NULL;
+}
+
+static bool has_gone(const struct page_told *t, const struct signal_missing *missing,
+                     bool is_same_process)
+{
+    if (missing && missing->cause == MISSING_NO_DATA)
+        return false;
+    if (missing && (missing->cause == MISSING_VERSION || missing->cause == MISSING_NEVER))
+        return true;
+    return is_same_process || !is_optional(t);
+}
+
+static void judge_signal(struct page *p, enum signal s, bool is_same_process, int64_t t_ms)
+{
+    struct page_told *t = &p->missing.told[s];
+
+    if (t->is_told) {
+        t->has_drifted = false;
+        return;
+    }
+    if (t->map && t_ms - t->t_ms > REMEMBERED_MS)
+        *t = (struct page_told){.map = NULL};
+    t->has_drifted =
+        t->map && (t->has_drifted || has_gone(t, missing_of(&p->model->page, s), is_same_process));
+}
+
+static void take_told(struct page *p, int64_t t_ms)
+{
+    struct page_told *told = p->missing.told;
+
+    for (int s = 0; s < SIGNAL_COUNT_; s++)
+        told[s].is_told = false;
+    for (size_t i = 0; i < p->model->page.n_signals; i++) {
+        const struct signal_found *f = &p->model->page.signals[i];
+        if (!told[f->signal].is_told)
+            told[f->signal] = (struct page_told){f->engine->map, f->source, t_ms, true,
+                                                 .has_drifted = told[f->signal].has_drifted};
+    }
+}
+
+/* --- series --- */
+
+void page_missing_done(struct page_missing *m)
+{
+    for (size_t i = 0; i < m->n_series; i++)
+        live_let_go(m->series[i]);
+    m->n_series = 0;
+}
+
+static int add(struct page *p, enum signal s, const char *cause)
+{
+    struct label pairs[] = {
+        {SPAN(LABEL_NAME), SPAN("engine_signal_missing")},
+        {SPAN("cause"), span_cstr(cause)},
+        {SPAN("signal"), span_cstr(signal_table[s].name)},
+    };
+    struct labels own = {pairs, ARRAY_LEN(pairs)}, labels;
+    struct page_missing *m = &p->missing;
+    int r = page_labels(p->job, p->labels, own, &p->scratch, &labels);
+
+    if (r == 0)
+        r = live_hold(&p->live, labels, &m->series[m->n_series]);
+    m->n_series += r == 0;
+    return r;
+}
+
+static int list(struct page *p)
+{
+    int r = 0;
+
+    page_missing_done(&p->missing);
+    for (int i = 0; i < SIGNAL_COUNT_ && r == 0; i++) {
+        enum signal s = (enum signal)i;
+        const struct signal_missing *missing = missing_of(&p->model->page, s);
+        if (p->missing.told[s].is_told)
+            continue;
+        if (p->missing.told[s].has_drifted)
+            r = add(p, s, "drifted");
+        else if (missing)
+            r = add(p, s, causes[missing->cause]);
+    }
+    return r;
+}
+
+int page_missing_judge(struct page *p, const struct families *f, int64_t t_ms)
+{
+    double started_s = started_of(f);
+    bool is_same = !(started_s < p->missing.started_s) && !(started_s > p->missing.started_s) &&
+                   !isnan(started_s) && !isnan(p->missing.started_s);
+
+    take_told(p, t_ms);
+    for (int s = 0; s < SIGNAL_COUNT_; s++)
+        judge_signal(p, (enum signal)s, is_same, t_ms);
+    p->missing.started_s = started_s;
+    return list(p);
+}
+
+/* What was told long ago is forgotten; 1: something was. */
+static bool forget(struct page_missing *m, int64_t t_ms)
+{
+    bool has_forgotten = false;
+
+    for (int s = 0; s < SIGNAL_COUNT_; s++) {
+        struct page_told *t = &m->told[s];
+        if (t->is_told) {
+            t->t_ms = t_ms;
+        } else if (t->map && t_ms - t->t_ms > REMEMBERED_MS) {
+            *t = (struct page_told){.map = NULL};
+            has_forgotten = true;
+        }
+    }
+    return has_forgotten;
+}
+
+int page_missing_tell(struct page *p, int64_t t_ms, struct batch *out)
+{
+    struct page_missing *m = &p->missing;
+    int r = forget(m, t_ms) ? list(p) : 0;
+
+    for (size_t i = 0; i < m->n_series && r == 0; i++)
+        r = live_tell(&p->live, m->series[i], t_ms, 1, true, out);
+    return r;
+}
