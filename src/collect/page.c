@@ -53,7 +53,7 @@ struct page *page_free(struct page *p)
 
 void page_rejob(struct page *p, const struct scrape_job *j)
 {
-    page_missing_done(&p->missing);
+    page_missing_clear(&p->missing);
     p->model = page_model_free(p->model);
     page_table_clear(&p->table);
     p->job = j;

@@ -3,11 +3,13 @@
  * collect/page_missing.c - signals that a page does not tell, and those that it did tell.
  *
  * A signal has drifted when the page told it within a day and does not any more because its name
- * went. A name that comes with a first event only is no drift while the process may be a new one.
+ * went. What comes with a first event only is no drift while the process may be a new one: names
+ * that are marked so, and all counters and histograms while nothing was counted.
  */
 #include <errno.h>
 #include <math.h>
 
+#include "base/mem.h"
 #include "collect/page_private.h"
 
 #define REMEMBERED_MS (INT64_C(24) * 3600 * 1000)
@@ -45,17 +47,54 @@ static const struct signal_missing *missing_of(const struct engine_page *page, e
     return NULL;
 }
 
-static bool has_gone(const struct page_told *t, const struct signal_missing *missing,
-                     bool is_same_process)
+/* What a page is judged by. */
+struct judge {
+    const struct families *f;
+    bool is_same_process; /* as that of the page before */
+    bool has_events;      /* something was counted */
+    int64_t t_ms;
+};
+
+static bool is_of_events(enum signal s)
 {
-    if (missing && missing->cause == MISSING_NO_DATA)
+    return signal_table[s].type == METRIC_COUNTER || signal_table[s].type == METRIC_HISTOGRAM;
+}
+
+static bool has_events(const struct families *f, const struct engine_page *page)
+{
+    for (size_t i = 0; i < page->n_signals; i++) {
+        const struct page_family *fam = families_find(f, page->signals[i].metric[0]);
+        if (!fam || !is_of_events(page->signals[i].signal))
+            continue;
+        for (size_t k = 0; k < fam->n; k++)
+            if (fam->samples[k].v > 0)
+                return true;
+    }
+    return false;
+}
+
+/* What told it went, and not only its values. */
+static bool has_gone(const struct page *p, enum signal s, const struct judge *j)
+{
+    const struct page_told *t = &p->missing.told[s];
+    const struct signal_missing *missing = missing_of(&p->model->page, s);
+
+    if (families_find(j->f, span_cstr(t->family)))
         return false;
     if (missing && (missing->cause == MISSING_VERSION || missing->cause == MISSING_NEVER))
         return true;
-    return is_same_process || !is_optional(t);
+    if (j->is_same_process)
+        return true;
+    return !is_optional(t) && (j->has_events || !is_of_events(s));
 }
 
-static void judge_signal(struct page *p, enum signal s, bool is_same_process, int64_t t_ms)
+static void forget_signal(struct page_told *t)
+{
+    mem_free(t->family);
+    *t = (struct page_told){.map = NULL};
+}
+
+static void judge_signal(struct page *p, enum signal s, const struct judge *j)
 {
     struct page_told *t = &p->missing.told[s];
 
@@ -63,33 +102,56 @@ static void judge_signal(struct page *p, enum signal s, bool is_same_process, in
         t->has_drifted = false;
         return;
     }
-    if (t->map && t_ms - t->t_ms > REMEMBERED_MS)
-        *t = (struct page_told){.map = NULL};
-    t->has_drifted =
-        t->map && (t->has_drifted || has_gone(t, missing_of(&p->model->page, s), is_same_process));
+    if (t->map && j->t_ms - t->t_ms > REMEMBERED_MS)
+        forget_signal(t);
+    t->has_drifted = t->map && (t->has_drifted || has_gone(p, s, j));
 }
 
-static void take_told(struct page *p, int64_t t_ms)
+static int take_signal(struct page_told *t, const struct signal_found *found, int64_t t_ms)
+{
+    if (!t->family || !span_eq(span_cstr(t->family), found->metric[0])) {
+        char *family = mem_strndup(found->metric[0].p, found->metric[0].n);
+        if (!family)
+            return -ENOMEM;
+        mem_free(t->family);
+        t->family = family;
+    }
+    t->map = found->engine->map;
+    t->source = found->source;
+    t->t_ms = t_ms;
+    t->is_told = true;
+    return 0;
+}
+
+static int take_told(struct page *p, int64_t t_ms)
 {
     struct page_told *told = p->missing.told;
+    int r = 0;
 
     for (int s = 0; s < SIGNAL_COUNT_; s++)
         told[s].is_told = false;
-    for (size_t i = 0; i < p->model->page.n_signals; i++) {
+    for (size_t i = 0; i < p->model->page.n_signals && r == 0; i++) {
         const struct signal_found *f = &p->model->page.signals[i];
         if (!told[f->signal].is_told)
-            told[f->signal] = (struct page_told){f->engine->map, f->source, t_ms, true,
-                                                 .has_drifted = told[f->signal].has_drifted};
+            r = take_signal(&told[f->signal], f, t_ms);
     }
+    return r;
 }
 
 /* --- series --- */
 
-void page_missing_done(struct page_missing *m)
+void page_missing_clear(struct page_missing *m)
 {
     for (size_t i = 0; i < m->n_series; i++)
         live_let_go(m->series[i]);
     m->n_series = 0;
+}
+
+void page_missing_done(struct page_missing *m)
+{
+    page_missing_clear(m);
+    for (int s = 0; s < SIGNAL_COUNT_; s++)
+        forget_signal(&m->told[s]);
 }
 
 static int add(struct page *p, enum signal s, const char *cause)
@@ -113,7 +175,7 @@ static int list(struct page *p)
 {
     int r = 0;
 
-    page_missing_done(&p->missing);
+    page_missing_clear(&p->missing);
     for (int i = 0; i < SIGNAL_COUNT_ && r == 0; i++) {
         enum signal s = (enum signal)i;
         const struct signal_missing *missing = missing_of(&p->model->page, s);
@@ -129,15 +191,18 @@ static int list(struct page *p)
 
 int page_missing_judge(struct page *p, const struct families *f, int64_t t_ms)
 {
+    struct page_missing *m = &p->missing;
     double started_s = started_of(f);
-    bool is_same = !(started_s < p->missing.started_s) && !(started_s > p->missing.started_s) &&
-                   !isnan(started_s) && !isnan(p->missing.started_s);
+    struct judge j = {.f = f, .t_ms = t_ms};
+    int r = take_told(p, t_ms);
 
-    take_told(p, t_ms);
-    for (int s = 0; s < SIGNAL_COUNT_; s++)
-        judge_signal(p, (enum signal)s, is_same, t_ms);
-    p->missing.started_s = started_s;
-    return list(p);
+    j.is_same_process = !isnan(started_s) && !isnan(m->started_s) && !(started_s < m->started_s) &&
+                        !(started_s > m->started_s);
+    j.has_events = has_events(f, &p->model->page);
+    for (int s = 0; s < SIGNAL_COUNT_ && r == 0; s++)
+        judge_signal(p, (enum signal)s, &j);
+    m->started_s = started_s;
+    return r == 0 ? list(p) : r;
 }
 
 /* What was told long ago is forgotten; 1: something was. */
@@ -150,7 +215,7 @@ static bool forget(struct page_missing *m, int64_t t_ms)
         if (t->is_told) {
             t->t_ms = t_ms;
         } else if (t->map && t_ms - t->t_ms > REMEMBERED_MS) {
-            *t = (struct page_told){.map = NULL};
+            forget_signal(t);
             has_forgotten = true;
         }
     }

@@ -109,6 +109,7 @@ int page_model_tell(struct page *p, int64_t t_ms, struct batch *out) WARN_UNUSED
 struct page_told {
     const struct engine_map *map; /* who told it last; NULL: nobody did */
     const struct engine_source *source;
+    char *family; /* the first that it was made of, as the page called it */
     int64_t t_ms; /* when */
     bool is_told; /* by this page */
     bool has_drifted;
@@ -122,6 +123,7 @@ struct page_missing {
 /* Behind page_model_make: what is missing, and what has drifted. f: the page. */
 int page_missing_judge(struct page *p, const struct families *f, int64_t t_ms) WARN_UNUSED;
 int page_missing_tell(struct page *p, int64_t t_ms, struct batch *out) WARN_UNUSED;
+void page_missing_clear(struct page_missing *m); /* no series are held any more */
 void page_missing_done(struct page_missing *m);
 
 /* --- page.c --- */
