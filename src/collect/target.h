@@ -5,11 +5,16 @@
  * Role:      a job's address behind relabelling: URL, labels, limits; the request; the answer made
  *            into samples (page.h); up or not, and why.
  * Labels:    job, instance (host:port unless told) and those of its group; a page's own label of
- * the same name becomes exported_NAME, unless honor_labels. Own series: as Prometheus has them: up,
- * scrape_duration_seconds, scrape_samples_scraped, scrape_samples_post_metric_relabeling,
- * scrape_series_added, and scrape_fault{reason}, 1 while it is down: "refused", "timeout",
- * "status", "tls", "name", "body", "limit", ... Stale:     a series that is gone from the page, and
- * all of them when it is down, get a stale marker at once. Threading: the collector's.
+ *            the same name becomes exported_NAME, unless honor_labels. Signals
+ *            (engine/signals.h) have the target's labels, too.
+ * Own:       series as Prometheus has them: up, scrape_duration_seconds, scrape_samples_scraped,
+ *            scrape_samples_post_metric_relabeling, scrape_series_added; and
+ *            scrape_fault{reason}, 1 while it is down: "name", "refused", "reset", "timeout",
+ * "tls", "redirect", "network", "status", "body", "limit", "relabel", "credentials", "request".
+ * Stale:     a series that is gone from the page, and all of them when it is down, get a stale
+ *            marker at once.
+ * Limits:    TARGET_BODY_MAX of a body, where the job says nothing.
+ * Threading: the collector's.
  */
 #ifndef COLLECT_TARGET_H
 #define COLLECT_TARGET_H
@@ -17,6 +22,8 @@
 #include "collect/file.h"
 #include "collect/page.h"
 #include "series/batch.h"
+
+enum { TARGET_BODY_MAX = 64 * 1024 * 1024 };
 
 struct target;
 /*
@@ -29,9 +36,14 @@ struct target *target_free(struct target *t); /* NULL is allowed; returns NULL *
 
 /* The same job, URL and labels: a new list of targets keeps what it had. */
 bool target_is_same(const struct target *a, const struct target *b);
+/* to goes on where from was, which is as new then. */
+void target_take(struct target *to, struct target *from);
+const struct scrape_job *target_job(const struct target *t);
 struct span target_url(const struct target *t); /* without secrets */
 struct labels target_labels(const struct target *t);
+struct labels target_discovered(const struct target *t); /* before relabelling */
 int64_t target_interval_ms(const struct target *t);
+int64_t target_timeout_ms(const struct target *t);
 /* Moment of its scrapes within the interval, from its labels: spreads them out. */
 int64_t target_offset_ms(const struct target *t);
 
@@ -40,6 +52,9 @@ int target_request(struct target *t, struct web_request *ret, struct err *reterr
 /* What came back at t_ms, into out. -ENOMEM, -E2BIG: nothing of it. */
 int target_reply(struct target *t, const struct web_reply *r, int64_t t_ms,
                  struct batch *out) WARN_UNUSED;
+/* There is no answer, for a reason that is no reply: of the request, of a limit. fault: static. */
+int target_fail(struct target *t, const char *fault, const char *words, int64_t t_ms,
+                struct batch *out) WARN_UNUSED;
 /* It is not scraped any more: stale markers. */
 int target_end(struct target *t, int64_t t_ms, struct batch *out) WARN_UNUSED;
 

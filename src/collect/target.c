@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect/target.c - a target's life, and its answers.
+ */
+#include "collect/target.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "collect/target_private.h"
+
+enum { STATUS_OK = 200, SECRETS_MAX = 1 << 20 };
+
+static const char *const own_names[OWN_COUNT_] = {
+    [OWN_UP] = "up",
+    [OWN_DURATION] = "scrape_duration_seconds",
+    [OWN_SAMPLES] = "scrape_samples_scraped",
+    [OWN_KEPT] = "scrape_samples_post_metric_relabeling",
+    [OWN_ADDED] = "scrape_series_added",
+};
+
+/* --- its life --- */
+
+/* A series about the target: __name__ and perhaps one label more. */
+static int hold(struct target *t, const char *name, const char *reason, struct live_series **ret)
+{
+    struct label pairs[] = {{SPAN(LABEL_NAME), span_cstr(name)},
+                            {SPAN("reason"), span_cstr(reason)}};
+    struct labels own = {pairs, reason ? 2 : 1}, labels;
+    struct arena a;
+
+    arena_init(&a, NULL);
+    int r = page_labels(t->job, t->labels, own, &a, &labels);
+    if (r == 0)
+        r = live_hold(&t->live, labels, ret);
+    arena_done(&a);
+    return r;
+}
+
+static int make(struct target *t, struct span address, struct labels group,
+                struct labels discovered, struct err *reterr)
+{
+    int r = target_labels_make(t, address, group, discovered, reterr);
+
+    if (r != 0)
+        return r;
+    for (int i = 0; i < OWN_COUNT_ && r == 0; i++)
+        r = hold(t, own_names[i], NULL, &t->own[i]);
+    return r == 0 ? page_new(t->job, t->labels, &t->page) : r;
+}
+
+int target_new(const struct scrape_job *j, struct span address, struct labels group,
+               struct labels discovered, struct target **ret, struct err *reterr)
+{
+    struct target *t = mem_zalloc(1, sizeof(*t));
+
+    if (!t)
+        return -ENOMEM;
+    t->job = j;
+    arena_init(&t->arena, NULL);
+    live_init(&t->live);
+    buf_init(&t->secret, SECRETS_MAX);
+    int r = make(t, address, group, discovered, reterr);
+    if (r != 0) {
+        (void)target_free(t);
+        return r;
+    }
+    *ret = t;
+    return 0;
+}
+
+struct target *target_free(struct target *t)
+{
+    if (!t)
+        return NULL;
+    t->page = page_free(t->page);
+    live_done(&t->live);
+    buf_done(&t->secret);
+    arena_done(&t->arena);
+    mem_free(t);
+    return NULL;
+}
+
+bool target_is_same(const struct target *a, const struct target *b)
+{
+    return span_eq(a->job->name, b->job->name) && span_eq(a->url, b->url) &&
+           labels_eq(a->labels, b->labels);
+}
+
+#define SWAP(type, a, b)                                                                           \
+    do {                                                                                           \
+        type swap_ = (a);                                                                          \
+        (a) = (b);                                                                                 \
+        (b) = swap_;                                                                               \
+    } while (0)
+
+void target_take(struct target *to, struct target *from)
+{
+    SWAP(struct page *, to->page, from->page);
+    SWAP(struct live, to->live, from->live);
+    for (int i = 0; i < OWN_COUNT_; i++)
+        SWAP(struct live_series *, to->own[i], from->own[i]);
+    SWAP(struct live_series *, to->fault, from->fault);
+    SWAP(struct target_state, to->state, from->state);
+    memcpy(to->words, from->words, sizeof(to->words));
+    to->state.words = to->state.words ? to->words : NULL;
+    page_rejob(to->page, to->job);
+    page_rejob(from->page, from->job);
+    to->state.engine = NULL;
+    to->state.mistakes = NULL;
+}
+
+const struct scrape_job *target_job(const struct target *t)
+{
+    return t->job;
+}
+
+struct span target_url(const struct target *t)
+{
+    return t->url;
+}
+
+struct labels target_labels(const struct target *t)
+{
+    return t->labels;
+}
+
+struct labels target_discovered(const struct target *t)
+{
+    return t->discovered;
+}
+
+int64_t target_interval_ms(const struct target *t)
+{
+    return t->interval_ms;
+}
+
+int64_t target_timeout_ms(const struct target *t)
+{
+    return t->timeout_ms;
+}
+
+int64_t target_offset_ms(const struct target *t)
+{
+    const struct label url = {SPAN("url"), t->url};
+    uint64_t hash = labels_hash(t->labels) ^ labels_hash((struct labels){&url, 1});
+
+    return (int64_t)(hash % (uint64_t)t->interval_ms);
+}
+
+struct target_state target_state(const struct target *t)
+{
+    return t->state;
+}
+
+/* --- answers --- */
+
+struct outcome {
+    const char *fault; /* NULL: it is up */
+    struct page_counts counts;
+    int64_t t_ms, took_ns;
+};
+
+static void say(struct target *t, const char *fmt, ...) PRINTF_LIKE(2, 3);
+static void say(struct target *t, const char *fmt, ...)
+{
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(t->words, sizeof(t->words), fmt, ap);
+    va_end(ap);
+}
+
+static int tell_own(struct target *t, const struct outcome *o, struct batch *out)
+{
+    double values[OWN_COUNT_] = {
+        [OWN_UP] = o->fault ? 0 : 1,
+        [OWN_DURATION] = (double)o->took_ns / 1e9,
+        [OWN_SAMPLES] = (double)o->counts.n_samples,
+        [OWN_KEPT] = (double)o->counts.n_kept,
+        [OWN_ADDED] = (double)o->counts.n_added,
+    };
+    int r = 0;
+
+    live_begin(&t->live, out);
+    live_let_go(t->fault);
+    t->fault = NULL;
+    for (int i = 0; i < OWN_COUNT_ && r == 0; i++)
+        r = live_tell(&t->live, t->own[i], o->t_ms, values[i], true, out);
+    if (r == 0 && o->fault)
+        r = hold(t, "scrape_fault", o->fault, &t->fault);
+    if (r == 0 && o->fault)
+        r = live_tell(&t->live, t->fault, o->t_ms, 1, true, out);
+    if (r == 0)
+        r = live_end(&t->live, o->t_ms, out);
+    if (r < 0)
+        live_abort(&t->live, out);
+    return r;
+}
+
+static void set_state(struct target *t, const struct outcome *o)
+{
+    t->state = (struct target_state){
+        .is_known = true,
+        .is_up = !o->fault,
+        .fault = o->fault,
+        .words = o->fault ? t->words : NULL,
+        .t_ms = o->t_ms,
+        .took_ns = o->took_ns,
+        .n_samples = o->counts.n_samples,
+        .n_kept = o->counts.n_kept,
+        .n_mistakes = page_n_mistakes(t->page),
+        .mistakes = page_mistakes(t->page),
+        .engine = page_engine(t->page),
+    };
+}
+
+static int finish(struct target *t, const struct outcome *o, struct batch *out, size_t n_before)
+{
+    int r = o->fault ? page_gone(t->page, o->t_ms, out) : 0;
+
+    if (r == 0)
+        r = tell_own(t, o, out);
+    if (r < 0)
+        out->n = n_before;
+    else
+        set_state(t, o);
+    return r;
+}
+
+static const char *fault_of(int error)
+{
+    static const struct {
+        int error;
+        const char *fault;
+    } faults[] = {
+        {-EHOSTUNREACH, "name"}, {-ECONNREFUSED, "refused"},
+        {-ECONNRESET, "reset"},  {-ETIMEDOUT, "timeout"},
+        {-EKEYREJECTED, "tls"},  {-EPROTO, "tls"},
+        {-EBADMSG, "body"},      {-EMSGSIZE, "limit"},
+        {-ELOOP, "redirect"},    {-EPROTONOSUPPORT, "redirect"},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(faults); i++)
+        if (faults[i].error == error)
+            return faults[i].fault;
+    return "network";
+}
+
+/* What is wrong before the body is looked at; NULL: nothing. */
+static const char *judge(struct target *t, const struct web_reply *r)
+{
+    if (r->error < 0) {
+        say(t, "%.*s", SPAN_ARG(r->words));
+        return fault_of(r->error);
+    }
+    if (r->status != STATUS_OK) {
+        say(t, "it answered with status %d", r->status);
+        return "status";
+    }
+    if (r->is_cut) {
+        say(t, "the body is larger than %llu bytes",
+            t->job->limits.body_bytes > 0 ? (unsigned long long)t->job->limits.body_bytes
+                                          : (unsigned long long)TARGET_BODY_MAX);
+        return "limit";
+    }
+    return NULL;
+}
+
+int target_reply(struct target *t, const struct web_reply *r, int64_t t_ms, struct batch *out)
+{
+    struct outcome o = {
+        .fault = judge(t, r), .t_ms = t_ms, .took_ns = r->total_ns > 0 ? r->total_ns : 0};
+    size_t n_before = out->n;
+    const char *words = "";
+    int e = 0;
+
+    if (!o.fault)
+        e = page_read(t->page, r->body, text_format_of(r->content_type), t_ms, out, &o.counts,
+                      &words);
+    if (e == -ENOMEM)
+        return e;
+    if (e < 0) {
+        say(t, "%s", words);
+        o.fault = e == -EBADMSG ? "body" : e == -E2BIG ? "limit" : "relabel";
+    }
+    return finish(t, &o, out, n_before);
+}
+
+int target_fail(struct target *t, const char *fault, const char *words, int64_t t_ms,
+                struct batch *out)
+{
+    struct outcome o = {.fault = fault, .t_ms = t_ms};
+
+    say(t, "%s", words);
+    return finish(t, &o, out, out->n);
+}
+
+int target_end(struct target *t, int64_t t_ms, struct batch *out)
+{
+    size_t n_before = out->n;
+    int r = page_gone(t->page, t_ms, out);
+
+    if (r == 0) {
+        live_begin(&t->live, out);
+        r = live_end(&t->live, t_ms, out);
+    }
+    if (r < 0)
+        out->n = n_before;
+    return r;
+}
