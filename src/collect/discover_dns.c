@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect/discover_dns.c - targets in DNS.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "collect/discover_private.h"
+#include "collect/dns.h"
+
+enum { ADDRESS_MAX = 1100 };
+
+static int take_record(struct arena *a, const struct scrape_dns *dns, struct span name,
+                       const struct dns_record *rec, struct discovered *ret)
+{
+    bool is_srv = dns->type == SCRAPE_DNS_SRV, is_mx = dns->type == SCRAPE_DNS_MX;
+    bool is_v6 = dns->type == SCRAPE_DNS_AAAA;
+    unsigned port = is_srv ? rec->port : dns->port;
+    char address[ADDRESS_MAX], text[8], dotted[ADDRESS_MAX];
+
+    (void)snprintf(address, sizeof(address), "%s%.*s%s:%u", is_v6 ? "[" : "", SPAN_ARG(rec->target),
+                   is_v6 ? "]" : "", port);
+    (void)snprintf(text, sizeof(text), "%u", port);
+    (void)snprintf(dotted, sizeof(dotted), "%.*s.", SPAN_ARG(rec->target));
+    struct label pairs[] = {
+        {SPAN("__meta_dns_name"), name},
+        {SPAN("__meta_dns_srv_record_target"), is_srv ? span_cstr(dotted) : SPAN("")},
+        {SPAN("__meta_dns_srv_record_port"), is_srv ? span_cstr(text) : SPAN("")},
+        {SPAN("__meta_dns_mx_record_target"), is_mx ? span_cstr(dotted) : SPAN("")},
+    };
+    *ret = (struct discovered){.address = arena_dup(a, span_cstr(address))};
+    return ret->address.p ? discover_labels(a, pairs, ARRAY_LEN(pairs), &ret->meta) : -ENOMEM;
+}
+
+static int take_records(struct discovery *d, struct discover_part *p,
+                        const struct dns_record *records, size_t n)
+{
+    struct discovered *at;
+    struct arena a;
+    int r = 0;
+
+    arena_init(&a, NULL);
+    at = arena_array(&a, n, sizeof(*at));
+    if (!at)
+        r = -ENOMEM;
+    for (size_t i = 0; i < n && r == 0; i++)
+        r = take_record(&a, d->dns, p->name, &records[i], &at[i]);
+    if (r < 0) {
+        arena_done(&a);
+        return r;
+    }
+    arena_done(&p->arena);
+    p->arena = a;
+    p->at = at;
+    p->n = n;
+    return 0;
+}
+
+static int look_up(struct discovery *d, struct span name)
+{
+    struct discover_part *p = discover_part_of(d, name);
+    struct dns_record *records = NULL;
+    struct err err = {.text = ""};
+    struct arena scratch;
+    size_t n = 0;
+
+    if (!p)
+        return -ENOMEM;
+    arena_init(&scratch, NULL);
+    int r = dns_lookup(name, d->dns->type, d->has_server ? &d->server : NULL, &scratch, &records,
+                       &n, &err);
+    if (r == 0)
+        r = take_records(d, p, records, n);
+    arena_done(&scratch);
+    if (r == -EAGAIN) {
+        discover_say(d, "%s; its targets are as they were", err.text);
+        r = 0;
+    }
+    return r;
+}
+
+int discover_dns_look(struct discovery *d)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < d->dns->n && r == 0; i++)
+        r = look_up(d, d->dns->names[i]);
+    return r;
+}
