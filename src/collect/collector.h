@@ -6,9 +6,14 @@
  *            looked up again at their refresh); each is scraped at its own moment within the
  *            interval, so that they are spread; samples go to whoever keeps them.
  * Late:      a scrape that is not over when the next is due ends first; a moment missed is left
- * out, never made up. Reload:    targets that stay keep their state and their moment; those that go
- * get stale markers. Threading: collector_* from any thread; write is called on the collector's
- * thread and must not wait. Errors:    negative errno.
+ *            out, never made up.
+ * Reload:    targets that stay keep their state and their moment; those that go get stale markers.
+ * Sources:   their series get the labels instance (this machine's name) and job (the kind's name)
+ *            and end like those of targets; source_up{source} is 1, or 0 while it is broken or
+ *            hangs, and not there where there is no such thing.
+ * Threading: collector_* from any thread; write is called on the collector's thread and must not
+ *            wait.
+ * Errors:    negative errno.
  */
 #ifndef COLLECT_COLLECTOR_H
 #define COLLECT_COLLECTOR_H
@@ -34,14 +39,18 @@ typedef void (*collector_write)(void *ctx, struct batch *b);
 struct collector;
 int collector_new(const struct collector_plan *plan, collector_write write, void *ctx,
                   struct collector **ret, struct err *reterr) WARN_UNUSED;
-struct collector *collector_free(struct collector *c); /* NULL is allowed; returns NULL */
+/* NULL is allowed; returns NULL. Series do not end with it: the next process goes on with them. Who
+ * hangs in a driver or a name server is left behind. */
+struct collector *collector_free(struct collector *c);
+/* Files only; takes effect on the collector's thread, soon. */
 int collector_configure(struct collector *c, const struct collector_plan *plan) WARN_UNUSED;
 
 /* "targets": [...], "sources": [...] into the object that is open in w. */
 void collector_write_state(struct collector *c, struct jsonw *w);
 /* As Prometheus' /api/v1/targets: activeTargets, droppedTargets. */
 void collector_write_targets(struct collector *c, struct jsonw *w);
-/* Has every target scraped at once, and returns when all came back or at the deadline. */
-int collector_turn(struct collector *c, int64_t deadline_ms) WARN_UNUSED;
+/* Has every target scraped at once, when files and names were looked up; returns when all came
+ * back. -ETIMEDOUT: not within timeout_ms. */
+int collector_turn(struct collector *c, int64_t timeout_ms) WARN_UNUSED;
 
 #endif

@@ -83,6 +83,13 @@ struct target *target_free(struct target *t)
     return NULL;
 }
 
+uint64_t target_hash(const struct target *t)
+{
+    const struct label pair = {t->url, t->job->name};
+
+    return labels_hash(t->labels) ^ labels_hash((struct labels){&pair, 1});
+}
+
 bool target_is_same(const struct target *a, const struct target *b)
 {
     return span_eq(a->job->name, b->job->name) && span_eq(a->url, b->url) &&
@@ -144,10 +151,7 @@ int64_t target_timeout_ms(const struct target *t)
 
 int64_t target_offset_ms(const struct target *t)
 {
-    const struct label url = {SPAN("url"), t->url};
-    uint64_t hash = labels_hash(t->labels) ^ labels_hash((struct labels){&url, 1});
-
-    return (int64_t)(hash % (uint64_t)t->interval_ms);
+    return (int64_t)(target_hash(t) % (uint64_t)t->interval_ms);
 }
 
 struct target_state target_state(const struct target *t)

@@ -25,6 +25,10 @@
 
 enum { TARGET_BODY_MAX = 64 * 1024 * 1024 };
 
+/* The labels that a target has before it is relabelled, in a. */
+int target_discover(const struct scrape_job *j, struct span address, struct labels group,
+                    struct labels discovered, struct arena *a, struct labels *ret) WARN_UNUSED;
+
 struct target;
 /*
  * 0: *ret is a target; 1: relabelling dropped it; -EINVAL: *reterr says what is wrong with it
@@ -34,7 +38,9 @@ int target_new(const struct scrape_job *j, struct span address, struct labels gr
                struct labels discovered, struct target **ret, struct err *reterr) WARN_UNUSED;
 struct target *target_free(struct target *t); /* NULL is allowed; returns NULL */
 
-/* The same job, URL and labels: a new list of targets keeps what it had. */
+/* The same job, URL and labels: a new list of targets keeps what it had. Same ones have the same
+ * hash. */
+uint64_t target_hash(const struct target *t);
 bool target_is_same(const struct target *a, const struct target *b);
 /* to goes on where from was, which is as new then. */
 void target_take(struct target *to, struct target *from);

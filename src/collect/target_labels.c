@@ -57,11 +57,9 @@ static int set_param(struct arena *a, struct labels *l, const struct scrape_para
     return set(a, l, span_of(name, sizeof(PARAM) - 1 + p->name.n), p->values[0]);
 }
 
-static int discover(struct target *t, struct span address, struct labels group,
-                    struct labels discovered)
+int target_discover(const struct scrape_job *j, struct span address, struct labels group,
+                    struct labels discovered, struct arena *a, struct labels *ret)
 {
-    const struct scrape_job *j = t->job;
-    struct arena *a = &t->arena;
     struct labels l = {NULL, 0};
     int r = set(a, &l, ADDRESS, address);
 
@@ -81,7 +79,7 @@ static int discover(struct target *t, struct span address, struct labels group,
         r = set_missing(a, &l, SCHEME, j->scheme);
     for (size_t i = 0; i < j->n_params && r == 0; i++)
         r = set_param(a, &l, &j->params[i]);
-    return r < 0 ? r : labels_copy(a, l, &t->discovered);
+    return r < 0 ? r : labels_copy(a, l, ret);
 }
 
 /* --- behind it --- */
@@ -203,7 +201,7 @@ static int without_prefix(struct arena *a, struct labels l, struct span prefix, 
 int target_labels_make(struct target *t, struct span address, struct labels group,
                        struct labels discovered, struct err *reterr)
 {
-    int r = discover(t, address, group, discovered);
+    int r = target_discover(t->job, address, group, discovered, &t->arena, &t->discovered);
 
     if (r == 0)
         r = relabel_apply(t->job->relabel, t->discovered, &t->arena, &t->all);

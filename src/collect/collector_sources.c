@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect/collector_sources.c - sources asked at their interval, and what they say made into series
+ * of this machine.
+ */
+#include <errno.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "collect/collector_private.h"
+#include "collect/schedule.h"
+
+static void wake(void *ctx)
+{
+    web_wake(((struct collector *)ctx)->web);
+}
+
+int sources_start(struct collector *c, const struct collector_plan *plan)
+{
+    int r = 0;
+
+    c->sources = mem_zalloc(plan->n_sources + 1, sizeof(*c->sources));
+    if (!c->sources)
+        return -ENOMEM;
+    for (size_t i = 0; i < plan->n_sources && r == 0; i++) {
+        struct source_slot *s = &c->sources[i];
+        s->plan = plan->sources[i];
+        s->due = clock_mono();
+        live_init(&s->live);
+        r = source_thread_new(s->plan.kind, s->plan.config, wake, c, &s->thread);
+        c->n_sources += r == 0;
+    }
+    return r;
+}
+
+void sources_free(struct collector *c)
+{
+    for (size_t i = 0; i < c->n_sources; i++) {
+        c->sources[i].thread = source_thread_free(c->sources[i].thread);
+        live_done(&c->sources[i].live);
+    }
+    mem_free(c->sources);
+}
+
+/* --- what they say --- */
+
+static int tell(struct collector *c, struct source_slot *s, struct labels own, int64_t t_ms,
+                double v, struct arena *a, struct batch *out)
+{
+    struct live_series *series = NULL;
+    struct labels l = own;
+    int r = 0;
+
+    if (labels_get(l, SPAN("instance")).n == 0)
+        r = labels_with(a, l, SPAN("instance"), span_cstr(c->instance), &l);
+    if (r == 0 && labels_get(l, SPAN("job")).n == 0)
+        r = labels_with(a, l, SPAN("job"), span_cstr(s->plan.kind->name), &l);
+    if (r == 0)
+        r = live_hold(&s->live, l, &series);
+    if (r < 0)
+        return r;
+    r = live_tell(&s->live, series, t_ms, v, true, out);
+    live_let_go(series);
+    return r;
+}
+
+static int tell_up(struct collector *c, struct source_slot *s, int64_t t_ms, struct arena *a,
+                   struct batch *out)
+{
+    struct label pairs[] = {{SPAN(LABEL_NAME), SPAN("source_up")},
+                            {SPAN("source"), span_cstr(s->plan.kind->name)}};
+    struct labels own = {pairs, ARRAY_LEN(pairs)};
+
+    if (s->state == SOURCE_ABSENT && !s->is_hanging)
+        return 0;
+    return tell(c, s, own, t_ms, s->state == SOURCE_WORKING && !s->is_hanging ? 1 : 0, a, out);
+}
+
+/* from: what it said; NULL: nothing, so that all of it ends. */
+static int tell_all(struct collector *c, struct source_slot *s, const struct batch *from,
+                    int64_t t_ms, struct arena *a, struct batch *out)
+{
+    int r = 0;
+
+    live_begin(&s->live, out);
+    for (size_t i = 0; from && i < from->n && r == 0; i++)
+        r = from->at[i].h ? 0
+                          : tell(c, s, from->at[i].labels, from->at[i].t_ms, from->at[i].v, a, out);
+    if (r == 0)
+        r = tell_up(c, s, t_ms, a, out);
+    if (r == 0)
+        r = live_end(&s->live, t_ms, out);
+    if (r < 0)
+        live_abort(&s->live, out);
+    return r;
+}
+
+/* Under the lock, but for the writing. */
+static void publish(struct collector *c, struct source_slot *s, const struct batch *from,
+                    int64_t t_ms)
+{
+    struct batch *b = NULL;
+    struct arena a;
+    int r = batch_new(&b);
+
+    arena_init(&a, NULL);
+    if (r == 0)
+        r = tell_all(c, s, from, t_ms, &a, b);
+    arena_done(&a);
+    if (r < 0)
+        LOG_WARN("what source \"%s\" said is lost: %s", s->plan.kind->name, err_str(r));
+    pthread_mutex_unlock(&c->lock);
+    collector_give(c, b);
+    pthread_mutex_lock(&c->lock);
+}
+
+static void take(struct collector *c, struct source_slot *s, struct source_word *w)
+{
+    bool is_news = w->words[0] && (!s->has_said || strcmp(w->words, s->words) != 0);
+
+    if (is_news && w->state == SOURCE_BROKEN)
+        LOG_WARN("source \"%s\" does not work: %s", s->plan.kind->name, w->words);
+    else if (is_news)
+        LOG_INFO("source \"%s\" is not there: %s", s->plan.kind->name, w->words);
+    if (s->is_hanging)
+        LOG_INFO("source \"%s\" came back", s->plan.kind->name);
+    bool is_late = s->is_hanging; /* of a moment behind which all of it ended */
+    s->state = w->state;
+    s->t_ms = w->t_ms;
+    s->has_said = true;
+    s->is_hanging = false;
+    s->n_samples = w->batch ? w->batch->n : 0;
+    memcpy(s->words, w->words, sizeof(s->words));
+    if (!is_late)
+        publish(c, s, w->batch, w->t_ms);
+    (void)batch_free(w->batch);
+}
+
+static void hang(struct collector *c, struct source_slot *s)
+{
+    if (!s->is_hanging)
+        LOG_WARN(
+            "source \"%s\" has not come back for %lld s: it is not asked until it does",
+            s->plan.kind->name,
+            (long long)(mono_diff(clock_mono(), source_thread_busy_since(s->thread)) / NS_PER_S));
+    s->is_hanging = true;
+    publish(c, s, NULL, collector_wall_ms());
+}
+
+void sources_due(struct collector *c, mono_t now)
+{
+    for (size_t i = 0; i < c->n_sources; i++) {
+        struct source_slot *s = &c->sources[i];
+        struct source_word w;
+        if (source_thread_take(s->thread, &w))
+            take(c, s, &w);
+        if (s->due.ns > now.ns)
+            continue;
+        s->due = schedule_next(s->due, now, s->plan.interval_ms);
+        if (!source_thread_ask(s->thread, collector_wall_ms()))
+            hang(c, s);
+    }
+}
+
+mono_t sources_next_due(const struct collector *c)
+{
+    mono_t first = MONO_NONE;
+
+    for (size_t i = 0; i < c->n_sources; i++)
+        if (!mono_is_set(first) || c->sources[i].due.ns < first.ns)
+            first = c->sources[i].due;
+    return first;
+}
