@@ -22,6 +22,18 @@ set(MODULE_VENDOR_cli jansson)
 set(MODULE_VENDOR_export z protobuf-c)
 set(MODULE_VENDOR_sim z)
 
+# Optional libraries. What stands in for a module's files without one is named after it: kafka_none.c.
+if(KAFKA)
+  find_library(RDKAFKA rdkafka)
+  if(NOT RDKAFKA)
+    message(FATAL_ERROR "librdkafka is not here: install librdkafka-dev, or build without it: -DKAFKA=OFF")
+  endif()
+  list(APPEND MODULE_VENDOR_collect rdkafka)
+  set(MODULE_WITHOUT_collect "/kafka_none\\.c$")
+else()
+  set(MODULE_WITHOUT_collect "/kafka(_ask|_check|_ends|_link)?\\.c$")
+endif()
+
 # module_protos(): compiles src/<module>/*.proto into the build directory and adds the result to the module's
 # library. Generated code is not held to our warnings.
 function(module_protos name)
@@ -102,6 +114,9 @@ function(module_libraries)
     math(EXPR id "${id} + 1")
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.c)
     list(FILTER sources EXCLUDE REGEX "/main\\.c$")
+    if(MODULE_WITHOUT_${name})
+      list(FILTER sources EXCLUDE REGEX ${MODULE_WITHOUT_${name}})
+    endif()
     if(sources)
       add_library(${name} STATIC ${sources})
       set(scope PUBLIC)

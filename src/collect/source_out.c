@@ -7,6 +7,7 @@
 #include "collect/gpu.h"
 #include "collect/host.h"
 #include "collect/host_clock.h"
+#include "collect/kafka.h"
 
 void source_out_begin(struct source_out *o, struct batch *to, int64_t t_ms)
 {
@@ -46,10 +47,12 @@ int source_out_to_markdown(struct buf *out)
         {"gpu", gpu_series, &gpu_series_n},
         {"host", host_series, &host_series_n},
         {"clock", host_clock_series, &host_clock_series_n},
+        {"kafka", kafka_series, &kafka_series_n},
     };
-    int r = buf_printf(out, "\n## What is measured on the host itself\n\n"
-                            "Besides the signals above, which the GPU source has as well. What "
-                            "cannot be\nmeasured is missing, not 0.\n\n"
+    int r = buf_printf(out, "\n## What is measured here and not scraped\n\n"
+                            "The machine itself, and Kafka, which is asked. Besides the signals "
+                            "above, which the sources\nof GPUs and Kafka have as well. What "
+                            "cannot be measured is missing, not 0.\n\n"
                             "| metric | source | type | unit | labels | what it is |\n"
                             "|---|---|---|---|---|---|\n");
 
