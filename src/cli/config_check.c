@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "daemon/alarms.h"
+#include "daemon/collecting.h"
 #include "daemon/config.h"
 
 enum { EXIT_OK = 0, EXIT_MISTAKES = 1, EXIT_USAGE = 2 };
@@ -42,17 +43,29 @@ static int print_mistakes(const char *path, const struct err_list *errs)
     return EXIT_MISTAKES;
 }
 
-/* Rules and routes are as much of a configuration as what names them. */
-static int check_named(const char *path, const struct config *c)
+/* Rules, routes and jobs are as much of a configuration as what names them. */
+static int read_named(const struct config *c, struct file_mistakes *errs, struct err *err)
 {
     struct alarms_files files;
+    struct collecting_files pages;
+    int r = alarms_read(c, &files, errs, err);
+
+    if (r < 0)
+        return r;
+    alarms_files_done(&files);
+    r = collecting_read(c, &pages, errs, err);
+    if (r == 0)
+        collecting_files_done(&pages);
+    return r;
+}
+
+static int check_named(const char *path, const struct config *c)
+{
     struct file_mistakes errs;
     struct err err = {0};
 
-    if (alarms_read(c, &files, &errs, &err) == 0) {
-        alarms_files_done(&files);
+    if (read_named(c, &errs, &err) == 0)
         return EXIT_OK;
-    }
     if (errs.list.n > 0)
         return print_mistakes(errs.path, &errs.list);
     (void)fprintf(stderr, "%s: %s\n", shown(path), err.text);

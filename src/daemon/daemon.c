@@ -118,6 +118,7 @@ struct daemon *daemon_stop(struct daemon *d)
     succession_done(&d->succession);
     admin_free(d->admin);
     jsonlog_free(d->log);
+    collecting_free(d->collecting);
     alarms_free(d->alarms);
     store_free(d->store);
     recent_free(d->recent);

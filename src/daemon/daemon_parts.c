@@ -118,6 +118,29 @@ static int alarms_open(struct daemon *d, struct err *reterr)
     return r;
 }
 
+static int collecting_open(struct daemon *d, struct err *reterr)
+{
+    struct file_mistakes errs;
+    struct collecting_files files;
+    int r;
+
+    if (!d->store) {
+        if (d->config->scrape_files.n > 0 || d->config->scrape_targets.n > 0 ||
+            d->config->kafkas.n > 0)
+            LOG_WARN("nothing is scraped without a data directory; name one with data_dir or "
+                     "--data");
+        return 0;
+    }
+    r = collecting_read(d->config, &files, &errs, reterr);
+    if (r < 0) {
+        err_list_print(&errs.list, stderr);
+        return r;
+    }
+    r = collecting_new(d->config, &files, d->store, &d->collecting, reterr);
+    collecting_files_done(&files);
+    return r;
+}
+
 int daemon_shared_open(struct daemon *d, struct err *reterr)
 {
     const char *names[GATEWAY_UPSTREAMS_MAX];
@@ -151,6 +174,8 @@ int daemon_shared_open(struct daemon *d, struct err *reterr)
     r = history_open(d->config, d->metrics, d->own_labels, &d->store, reterr);
     if (r == 0)
         r = alarms_open(d, reterr);
+    if (r == 0)
+        r = collecting_open(d, reterr);
     return r < 0 ? r : log_open(d, reterr);
 }
 

@@ -13,6 +13,7 @@
 #include "api/recent.h"
 #include "daemon/admin.h"
 #include "daemon/alarms.h"
+#include "daemon/collecting.h"
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/discovery.h"
@@ -43,6 +44,7 @@ struct daemon {
     struct jsonlog *log;
     struct store *store;   /* NULL: nothing is kept */
     struct alarms *alarms; /* NULL: likewise */
+    struct collecting *collecting; /* NULL: likewise */
     struct label own_pairs[HISTORY_OWN_LABELS];
     struct labels own_labels; /* of our series in the store */
     struct hops hops;

@@ -126,6 +126,7 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
     struct routes *routes = NULL;
     struct keywatch_reading keys = {0};
     struct alarms_files files = {0};
+    struct collecting_files pages = {0};
     int r = reload_check(d->config, config, reterr);
 
     if (r == 0)
@@ -138,6 +139,8 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
         r = keywatch_read(&d->keys, config->access_keys, &keys, reterr);
     if (r == 0 && d->alarms)
         r = alarms_read(config, &files, reterrs, reterr);
+    if (r == 0 && d->collecting)
+        r = collecting_read(config, &pages, reterrs, reterr);
     if (r == 0 && d->tls)
         r = tls_context_reload(d->tls, reterr);
     if (r == 0) {
@@ -151,6 +154,11 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
         r = alarms_configure(d->alarms, config, &files);
         if (r < 0)
             err_set(reterr, r, "could not take the rules: %s", err_str(r));
+    }
+    if (r == 0 && d->collecting) {
+        r = collecting_configure(d->collecting, &pages);
+        if (r < 0)
+            err_set(reterr, r, "could not take the targets: %s", err_str(r));
     }
     if (r == 0 && d->discovery)
         r = discovery_post_routes(d->discovery, routes);
@@ -175,6 +183,7 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
         keywatch_again(&d->keys); /* some workers may have been told already */
     keywatch_drop(&keys);
     alarms_files_done(&files);
+    collecting_files_done(&pages);
     routes_unref(routes);
     gateway_config_unref(gateway);
     return r;

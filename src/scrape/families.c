@@ -192,9 +192,8 @@ static int make_families(struct families_reading *r)
         return -ENOMEM;
     while (e == 0 && (i < r->n_decls || j < r->n_refs)) {
         struct page_family *f = &at[n++];
-        bool is_declared =
-            j == r->n_refs ||
-            (i < r->n_decls && span_cmp(r->decls[i].family, r->refs[j].family) <= 0);
+        bool is_declared = j == r->n_refs ||
+                           (i < r->n_decls && span_cmp(r->decls[i].family, r->refs[j].family) <= 0);
         f->name = is_declared ? r->decls[i].family : r->refs[j].family;
         i += declare(f, r->decls + i, r->n_decls - i);
         j += give_samples(f, samples + j, r->refs + j, r->n_refs - j);
