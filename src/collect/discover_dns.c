@@ -3,33 +3,49 @@
  * collect/discover_dns.c - targets in DNS.
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 #include "collect/discover_private.h"
 #include "collect/dns.h"
 
-enum { ADDRESS_MAX = 1100 };
+enum { TEXT_MAX = 1100 }; /* a name in DNS has no more than 255 bytes, escaped 1,020 */
+
+/* A text in a. */
+static int put(struct arena *a, struct span *ret, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static int put(struct arena *a, struct span *ret, const char *fmt, ...)
+{
+    char text[TEXT_MAX];
+    va_list ap;
+
+    va_start(ap, fmt);
+    (void)vsnprintf(text, sizeof(text), fmt, ap);
+    va_end(ap);
+    *ret = arena_dup(a, span_cstr(text));
+    return ret->p ? 0 : -ENOMEM;
+}
 
 static int take_record(struct arena *a, const struct scrape_dns *dns, struct span name,
                        const struct dns_record *rec, struct discovered *ret)
 {
-    bool is_srv = dns->type == SCRAPE_DNS_SRV, is_mx = dns->type == SCRAPE_DNS_MX;
-    bool is_v6 = dns->type == SCRAPE_DNS_AAAA;
+    bool is_srv = dns->type == SCRAPE_DNS_SRV, is_v6 = dns->type == SCRAPE_DNS_AAAA;
     unsigned port = is_srv ? rec->port : dns->port;
-    char address[ADDRESS_MAX], text[8], dotted[ADDRESS_MAX];
-
-    (void)snprintf(address, sizeof(address), "%s%.*s%s:%u", is_v6 ? "[" : "", SPAN_ARG(rec->target),
-                   is_v6 ? "]" : "", port);
-    (void)snprintf(text, sizeof(text), "%u", port);
-    (void)snprintf(dotted, sizeof(dotted), "%.*s.", SPAN_ARG(rec->target));
     struct label pairs[] = {
         {SPAN("__meta_dns_name"), name},
-        {SPAN("__meta_dns_srv_record_target"), is_srv ? span_cstr(dotted) : SPAN("")},
-        {SPAN("__meta_dns_srv_record_port"), is_srv ? span_cstr(text) : SPAN("")},
-        {SPAN("__meta_dns_mx_record_target"), is_mx ? span_cstr(dotted) : SPAN("")},
+        {SPAN("__meta_dns_srv_record_target"), SPAN("")},
+        {SPAN("__meta_dns_srv_record_port"), SPAN("")},
+        {SPAN("__meta_dns_mx_record_target"), SPAN("")},
     };
-    *ret = (struct discovered){.address = arena_dup(a, span_cstr(address))};
-    return ret->address.p ? discover_labels(a, pairs, ARRAY_LEN(pairs), &ret->meta) : -ENOMEM;
+    int r = put(a, &ret->address, is_v6 ? "[%.*s]:%u" : "%.*s:%u", SPAN_ARG(rec->target), port);
+
+    ret->group = (struct labels){NULL, 0};
+    if (r == 0 && is_srv)
+        r = put(a, &pairs[1].value, "%.*s.", SPAN_ARG(rec->target));
+    if (r == 0 && is_srv)
+        r = put(a, &pairs[2].value, "%u", port);
+    if (r == 0 && dns->type == SCRAPE_DNS_MX)
+        r = put(a, &pairs[3].value, "%.*s.", SPAN_ARG(rec->target));
+    return r == 0 ? discover_labels(a, pairs, ARRAY_LEN(pairs), &ret->meta) : r;
 }
 
 static int take_records(struct discovery *d, struct discover_part *p,
