@@ -111,6 +111,8 @@ static bool see(struct reading *rd, struct page_entry *e)
     struct page *p = rd->p;
     struct page_name *name = e->name;
     bool is_new = e->kept == 0 || e->kept != p->last_round;
+    /* As Prometheus counts: what a page had that was refused is not new any more. */
+    bool is_added = e->round == 0 || e->round < p->last_round;
 
     if (e->round == p->round)
         return false;
@@ -123,7 +125,7 @@ static bool see(struct reading *rd, struct page_entry *e)
     }
     name->n++;
     name->has_new = name->has_new || is_new;
-    rd->counts.n_added += is_new && e->series;
+    rd->counts.n_added += is_added && e->series;
     return true;
 }
 
@@ -162,6 +164,7 @@ static int take_item(struct reading *rd, const struct text_item *item, struct pa
         e = e ? e : page_table_find(&rd->p->table, item->series);
         if (!e)
             r = page_entry_new(rd->p, item, &e);
+        rd->counts.n_samples += r < 0; /* it was there, whatever it does */
         return r < 0 ? r : take_sample(rd, item, e);
     case TEXT_TYPE:
         rd->types_hash = mix(rd->types_hash + (uint64_t)item->type, item->name);
