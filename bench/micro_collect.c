@@ -4,7 +4,7 @@
  * again and again (collect/page.h), its signals among it, into a batch. Prints microseconds of CPU
  * time per page, the best of the rounds.
  *
- *   build/release/bench_micro_collect
+ *   build/release/bench_micro_collect [PAGE]     PAGE: prints the page of that number, from 0
  *
  * Pages are those of the simulator under the names of vLLM 0.13, while it works, so that values
  * change from page to page; several engines behind one address make up about 70 KB.
@@ -144,13 +144,17 @@ static double best(void (*read)(void *ctx, int i), void *ctx)
     return least;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct label labels[] = {{SPAN_INIT("instance"), SPAN_INIT("gpu-1:8000")},
                                    {SPAN_INIT("job"), SPAN_INIT("engines")}};
     struct scrape_file *f = job();
     struct page *p;
     put_pages("vllm-0.13");
+    if (argc > 1) {
+        struct span page = buf_span(&pages[strtoul(argv[1], NULL, 10) % N_PAGES]);
+        return fwrite(page.p, 1, page.n, stdout) == page.n ? 0 : 1;
+    }
     must(page_new(&f->jobs[0], (struct labels){labels, 2}, &p), "page");
     double lines = best(read_lines, NULL), again = best(read_page, p), first = best(read_first, f);
     printf("a page of %zu KB, %zu samples, %zu told with those of signals\n",
