@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "collect/kafka_private.h"
 
-enum { ASK_MIN_MS = 10, AT_ONCE_MAX = 1000, SHARE_MIN_NS = 100 * NS_PER_MS };
+enum { ASK_MIN_MS = 10, AT_ONCE_MAX = 1000, TOPICS_TRIES_MAX = 3, SHARE_MIN_NS = 100 * NS_PER_MS };
 
 int64_t kafka_ask_ms_left(const struct kafka_reading *r)
 {
@@ -41,9 +41,15 @@ void kafka_ask_problem(struct kafka_reading *r, rd_kafka_resp_err_t err, const c
 
 /* --- topics --- */
 
+/* Again where the broker that was chosen went away meanwhile: another one is chosen then. */
 rd_kafka_resp_err_t kafka_ask_topics(struct kafka_reading *r)
 {
-    return rd_kafka_metadata(r->k->link.rk, 1, NULL, &r->md, (int)kafka_ask_ms_left(r));
+    int64_t share_ms = kafka_ask_ms_left(r) / TOPICS_TRIES_MAX + 1;
+    rd_kafka_resp_err_t err = RD_KAFKA_RESP_ERR__TIMED_OUT;
+
+    for (int i = 0; i < TOPICS_TRIES_MAX && err; i++)
+        err = rd_kafka_metadata(r->k->link.rk, 1, NULL, &r->md, (int)share_ms);
+    return err;
 }
 
 const struct rd_kafka_metadata_topic *kafka_ask_topic(const struct kafka_reading *r,

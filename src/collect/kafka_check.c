@@ -140,7 +140,7 @@ static int read_env(const struct kafka_property *p, char **ret, struct err *rete
 static int read_value(const struct kafka_property *p, struct kafka_secrets *secrets,
                       const char **ret, struct err *reterr)
 {
-    char *value;
+    char *value = NULL;
     int r;
 
     if (!p->file && !p->env) {
@@ -205,7 +205,7 @@ static int check_property(const struct kafka_property *p, struct err *reterr)
 static int set_property(rd_kafka_conf_t *conf, const struct kafka_property *p,
                         struct kafka_secrets *secrets, struct err *reterr)
 {
-    const char *value;
+    const char *value = NULL;
     int r = check_property(p, reterr);
 
     if (r == 0)

@@ -157,7 +157,7 @@ static rd_kafka_resp_err_t ask(struct kafka_reading *r, struct kafka_end **at, s
 
 static void ask_leader(struct kafka_reading *r, struct kafka_end **at, size_t n, size_t n_left)
 {
-    int64_t left = kafka_ask_ms_left(r), share = left / (int64_t)n_left;
+    int64_t left = kafka_ask_ms_left(r), share = n_left > 1 ? left / (int64_t)n_left : left;
     rd_kafka_resp_err_t err;
 
     if (share < SHARE_MIN_MS)

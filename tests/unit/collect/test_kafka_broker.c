@@ -216,6 +216,26 @@ static void a_broker_without_sasl_is_told(void **state)
     fake_broker_stop(&b);
 }
 
+static void a_broker_without_tls_is_told(void **state)
+{
+    static const struct kafka_property properties[] = {
+        {.name = "security.protocol", .value = "ssl"},
+    };
+    struct fake_broker b = {.n_parts = 1, .parts = {{4, 0, 10, 0}}};
+    struct kafka_rig rig;
+
+    (void)state;
+    fake_broker_start(&b);
+    rig = begun(&b, properties, ARRAY_LEN(properties), 500);
+    kafka_rig_begin(&rig);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(kafka_rig_read(&rig), SOURCE_BROKEN);
+        kafka_rig_says(&rig, "in state SSL_HANDSHAKE");
+    }
+    kafka_rig_end(&rig);
+    fake_broker_stop(&b);
+}
+
 /* First from the start, then in the middle of its life. */
 static void silence_and_garbage_end_with_the_deadline(void **state)
 {
@@ -278,6 +298,7 @@ int main(void)
         cmocka_unit_test(partitions_are_judged_one_by_one),
         cmocka_unit_test(refused_credentials_are_told_and_read_again),
         cmocka_unit_test(a_broker_without_sasl_is_told),
+        cmocka_unit_test(a_broker_without_tls_is_told),
         cmocka_unit_test(silence_and_garbage_end_with_the_deadline),
         cmocka_unit_test(nobody_there_is_told_with_the_reason),
     };
