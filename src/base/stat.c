@@ -98,6 +98,9 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Exchanges whose stamps were not in order and were clamped."),
     COUNTER(STAT_BACKLOG_NEGATIVE, "backlog_negative_total", "",
             "Requests whose X-Enqueue-Time is later than their arrival: clocks differ."),
+    COUNTER(STAT_BACKLOG_UNREADABLE, "backlog_unreadable_total", "",
+            "Requests whose X-Enqueue-Time is neither Unix milliseconds nor RFC 3339, or lies more "
+            "than 30 days back (Unix seconds do)."),
     COUNTER(STAT_UNOBSERVED_TOO_LARGE, "unobserved_total", "reason=\"too_large\"", HELP_UNOBSERVED),
     COUNTER(STAT_UNOBSERVED_CODED, "unobserved_total", "reason=\"content_coded\"", HELP_UNOBSERVED),
     COUNTER(STAT_UNOBSERVED_NO_MEMORY, "unobserved_total", "reason=\"no_memory\"", HELP_UNOBSERVED),

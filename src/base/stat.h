@@ -54,6 +54,7 @@ enum stat_id {
     STAT_CLOCK_STEPS,
     STAT_STAMP_ORDER_VIOLATIONS,
     STAT_BACKLOG_NEGATIVE,     /* requests that claim to be put into a queue after they came */
+    STAT_BACKLOG_UNREADABLE,   /* or at no time that can be right */
     STAT_UNOBSERVED_TOO_LARGE, /* an event or body over the observation limit */
     STAT_UNOBSERVED_CODED,     /* content-coded answer */
     STAT_UNOBSERVED_NO_MEMORY,

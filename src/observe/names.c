@@ -9,6 +9,8 @@
 #include "base/timestamp.h"
 #include "observe/exchange.h"
 
+#define BACKLOG_MAX_US (30 * 86400 * US_PER_S)
+
 static bool is_lower_hex(struct span s)
 {
     for (size_t i = 0; i < s.n; i++) {
@@ -64,15 +66,24 @@ static bool is_request_id(struct span s)
     return true;
 }
 
-/* By wall clocks: ours and that of whoever put the request into its queue. */
+/*
+ * By wall clocks: ours and that of whoever put the request into its queue. Beyond what any queue
+ * keeps it is another unit, seconds mostly, which would be a wait of half a century.
+ */
 static void take_backlog(struct record *r, struct span value)
 {
     wall_t enqueued;
-    if (value.n == 0 || timestamp_parse(value, &enqueued) < 0 || r->started_at.us == 0)
+    if (value.n == 0 || r->started_at.us == 0)
         return;
+    if (timestamp_parse(value, &enqueued) < 0) {
+        stat_inc(STAT_BACKLOG_UNREADABLE);
+        return;
+    }
     int64_t us = r->started_at.us - enqueued.us;
     if (us < 0)
         stat_inc(STAT_BACKLOG_NEGATIVE);
+    else if (us > BACKLOG_MAX_US)
+        stat_inc(STAT_BACKLOG_UNREADABLE);
     else
         r->backlog_ns = us * NS_PER_US;
 }

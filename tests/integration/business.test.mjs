@@ -206,8 +206,10 @@ test('the time in a queue in front of the gateway, and the fingerprint of the en
   assert.equal(ms.engine_fingerprint, 'fp_simulated0');
   assert.equal((await ask(String(Date.now() + 3600e3))).backlog_ms, undefined);
   assert.equal((await ask()).backlog_ms, undefined);
+  assert.equal((await ask(String(Math.floor(before / 1000)))).backlog_ms, undefined); // Unix seconds
   const m = await gateway.metrics();
   assert.equal(m.value('llm_backlog_seconds_count', { model: 'm' }), 2);
   assert.equal(m.value('inferometer_backlog_negative_total'), 1);
+  assert.equal(m.value('inferometer_backlog_unreadable_total'), 1);
   assert.ok(m.samples.every((s) => !Object.values(s.labels).includes('fp_simulated0')));
 });

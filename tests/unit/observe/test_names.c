@@ -84,15 +84,19 @@ static void backlog_is_between_two_wall_clocks(void **state)
     static const struct {
         const char *value; /* the request comes at 1700000000 s */
         int64_t backlog_ns;
-        int n_negative;
+        int n_negative, n_unreadable;
     } rows[] = {
-        {"1699999998500", 1500 * NS_PER_MS, 0},
-        {"2023-11-14T22:13:19.25Z", 750 * NS_PER_MS, 0},
-        {"1700000000000", 0, 0},
-        {"1700000000001", -1, 1},
-        {"1700000000", 1698300000 * NS_PER_S, 0}, /* seconds: a very old one */
-        {"yesterday", -1, 0},
-        {"", -1, 0},
+        {"1699999998500", 1500 * NS_PER_MS, 0, 0},
+        {"2023-11-14T22:13:19.25Z", 750 * NS_PER_MS, 0, 0},
+        {"1700000000000", 0, 0, 0},
+        {"1700000000001", -1, 1, 0},
+        {"1700000000000000", -1, 0, 1},                 /* microseconds */
+        {"1697408000000", 30 * 86400 * NS_PER_S, 0, 0}, /* 30 days */
+        {"1697407999999", -1, 0, 1},
+        {"1700000000", -1, 0, 1}, /* seconds */
+        {"yesterday", -1, 0, 1},
+        {"1699999998500.5", -1, 0, 1},
+        {"", -1, 0, 0},
     };
     struct path p;
     path_open(&p);
@@ -103,12 +107,15 @@ static void backlog_is_between_two_wall_clocks(void **state)
             .n_fields = 1,
             .fields = {{SPAN_INIT("x-enqueue-time"), span_cstr(rows[i].value)}}};
         int64_t n_negative = stat_sum(STAT_BACKLOG_NEGATIVE);
+        int64_t n_unreadable = stat_sum(STAT_BACKLOG_UNREADABLE);
         path_begin(&p, &head);
         path_plan(&p, "openai-chat", STREAM_BODY);
         path_end_as(&p, TAP_END_CLIENT_GONE, TAP_REASON_NONE, 1000);
         assert_row(rows[i].value, p.seen.record.backlog_ns == rows[i].backlog_ns);
         assert_row(rows[i].value,
                    stat_sum(STAT_BACKLOG_NEGATIVE) - n_negative == rows[i].n_negative);
+        assert_row(rows[i].value,
+                   stat_sum(STAT_BACKLOG_UNREADABLE) - n_unreadable == rows[i].n_unreadable);
     }
     path_close(&p);
 }
