@@ -167,6 +167,8 @@ void kafka_ask_groups(struct kafka_reading *r)
 
         if (share_ns < SHARE_MIN_NS)
             share_ns = SHARE_MIN_NS;
+        if (share_ns > mono_diff(r->until, clock_mono()))
+            share_ns = mono_diff(r->until, clock_mono());
         if (kafka_link_open_group(r->k, i, &why) == 0)
             ask_group(r, i, mono_add(clock_mono(), share_ns));
         else
