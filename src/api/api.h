@@ -72,8 +72,13 @@ struct api_sources {
      * as above. */
     int (*review_use)(void *arg, void (*use)(void *ctx, const struct review_question *from),
                       void *ctx);
-    /* One JSON object per scraped target into the array that is open in w. NULL: none. */
+    /* One JSON object per scraped target, as Prometheus has them, and per one that relabelling
+     * dropped, into the array that is open in w. NULL: none. */
     void (*targets)(void *arg, struct jsonw *w);
+    void (*dropped_targets)(void *arg, struct jsonw *w);
+    /* Members into the object that is open in w: what is scraped and measured beside the traffic
+     * (collect/collector.h). NULL: nothing is. */
+    void (*collected)(void *arg, struct jsonw *w);
     void *arg;
 };
 

@@ -84,6 +84,8 @@ void prom_info_targets(struct prom_call *c)
     jsonw_end_array(w);
     jsonw_key(w, "droppedTargets");
     jsonw_begin_array(w);
+    if (c->sources->dropped_targets && !span_eq_nocase(state, SPAN("active")))
+        c->sources->dropped_targets(c->sources->arg, w);
     jsonw_end_array(w);
     jsonw_key(w, "droppedTargetCounts");
     jsonw_begin_object(w);

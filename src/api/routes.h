@@ -63,6 +63,7 @@ void api_answer_error(struct api_answer *a, int status, const char *text);
 void health_handle_healthz(const struct api_request *req, struct api_answer *ret);
 void health_handle_readyz(const struct api_request *req, struct api_answer *ret);
 void metrics_page_handle(const struct api_request *req, struct api_answer *ret);
+void collected_handle(const struct api_request *req, struct api_answer *ret);
 void requests_handle_inflight(const struct api_request *req, struct api_answer *ret);
 void requests_handle_recent(const struct api_request *req, struct api_answer *ret);
 void actions_handle_reload(const struct api_request *req, struct api_answer *ret);

@@ -23,7 +23,7 @@
 #include "cli/serve.h"
 #include "cli/sim.h"
 #include "cli/slos.h"
-#include "cli/targets_explain.h"
+#include "cli/targets.h"
 
 static const struct {
     const char *name;
@@ -45,7 +45,7 @@ static const struct {
     {"rules", rules_check_main, "check rule files, run their unit tests, suggest thresholds"},
     {"slo", slos_main,
      "alert rules of SLOs, how soon they page and how often for nothing; reviews"},
-    {"targets", targets_explain_main, "what a page of metrics of an engine or exporter tells"},
+    {"targets", targets_main, "what is scraped, what was recognised, what is missing"},
     {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };

@@ -72,6 +72,8 @@ static int add_own(struct reading *f, const struct config *c)
         err_set(f->err, r, "could not list what is scraped: %s", err_str(r));
     else
         r = add(f, "configuration", buf_span(&text));
+    if (r == 0)
+        scrape_file_make_optional(f->files.at[0], 0); /* upstreams */
     buf_done(&text);
     return r;
 }
@@ -180,7 +182,7 @@ static void kafkas_free(struct collecting *k)
     for (size_t i = 0; i < k->n_kafkas; i++) {
         struct kafka_told *t = &k->kafkas[i];
         for (size_t j = 0; j < t->config.n_properties; j++)
-            mem_free((char *)t->properties[j].name);
+            mem_free((void *)(uintptr_t)t->properties[j].name); /* our own copy */
         mem_free(t->properties);
     }
     mem_free(k->kafkas);
@@ -265,5 +267,5 @@ int collecting_configure(struct collecting *k, const struct collecting_files *f)
 
 struct collector *collecting_collector(struct collecting *k)
 {
-    return k ? k->collector : NULL;
+    return k->collector;
 }

@@ -38,7 +38,6 @@ struct collecting *collecting_free(struct collecting *k); /* NULL is allowed; re
 /* Reload; sources stay as at the start. -ENOMEM changes nothing. */
 int collecting_configure(struct collecting *k, const struct collecting_files *f) WARN_UNUSED;
 
-/* For those who ask; nothing where k is NULL. */
-struct collector *collecting_collector(struct collecting *k);
+struct collector *collecting_collector(struct collecting *k); /* for those who ask */
 
 #endif

@@ -42,8 +42,8 @@ struct daemon {
     struct metrics *metrics;
     struct recent *recent;
     struct jsonlog *log;
-    struct store *store;   /* NULL: nothing is kept */
-    struct alarms *alarms; /* NULL: likewise */
+    struct store *store;           /* NULL: nothing is kept */
+    struct alarms *alarms;         /* NULL: likewise */
     struct collecting *collecting; /* NULL: likewise */
     struct label own_pairs[HISTORY_OWN_LABELS];
     struct labels own_labels; /* of our series in the store */

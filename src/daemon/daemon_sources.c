@@ -144,6 +144,24 @@ static void source_targets(void *arg, struct jsonw *w)
     if (d->store)
         history_target_write(d->config, d->listeners.texts[d->listeners.n], w);
     (void)pthread_mutex_unlock(&d->lock);
+    if (d->collecting)
+        collector_write_active(collecting_collector(d->collecting), w);
+}
+
+static void source_dropped_targets(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+
+    if (d->collecting)
+        collector_write_dropped(collecting_collector(d->collecting), w);
+}
+
+static void source_collected(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+
+    if (d->collecting)
+        collector_write_state(collecting_collector(d->collecting), w);
 }
 
 /* --- what the admin thread does once a second --- */
@@ -202,6 +220,8 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .incidents_use = source_incidents_use,
                                   .review_use = source_review_use,
                                   .targets = source_targets,
+                                  .dropped_targets = source_dropped_targets,
+                                  .collected = source_collected,
                                   .own_labels = d->own_labels,
                                   .arg = d};
     int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch, &d->admin);
