@@ -68,8 +68,8 @@ static int read_record(ns_msg *msg, const ns_rr *rr, struct arena *a, struct dns
     }
 }
 
-static int read_answer(const unsigned char *answer, int n_answer, ns_type type, struct arena *a,
-                       struct dns_record **ret, size_t *ret_n)
+int dns_answer_read(const unsigned char *answer, int n_answer, enum scrape_dns_type type,
+                    struct arena *a, struct dns_record **ret, size_t *ret_n)
 {
     struct dns_record *records;
     ns_msg msg;
@@ -84,7 +84,7 @@ static int read_answer(const unsigned char *answer, int n_answer, ns_type type, 
         ns_rr rr;
         if (ns_parserr(&msg, ns_s_an, i, &rr) < 0)
             return -EBADMSG;
-        if (ns_rr_type(rr) != type) /* a CNAME on the way */
+        if (ns_rr_type(rr) != types[type]) /* a CNAME on the way */
             continue;
         int r = read_record(&msg, &rr, a, &records[n]);
         if (r < 0)
@@ -122,7 +122,7 @@ static int ask(struct __res_state *state, struct span name, enum scrape_dns_type
     }
     if (n < 0)
         return fail(reterr, name, "no name server answered");
-    int r = read_answer(answer, n < ANSWER_MAX ? n : ANSWER_MAX, types[type], a, ret, ret_n);
+    int r = dns_answer_read(answer, n < ANSWER_MAX ? n : ANSWER_MAX, type, a, ret, ret_n);
     return r == -EBADMSG ? fail(reterr, name, "the answer of the name server cannot be read") : r;
 }
 

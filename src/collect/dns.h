@@ -28,4 +28,8 @@ int dns_lookup(struct span name, enum scrape_dns_type type, const struct sockadd
                struct arena *a, struct dns_record **ret, size_t *ret_n,
                struct err *reterr) WARN_UNUSED;
 
+/* Records out of a whole answer. -EBADMSG: it cannot be read. */
+int dns_answer_read(const unsigned char *answer, int n_answer, enum scrape_dns_type type,
+                    struct arena *a, struct dns_record **ret, size_t *ret_n) WARN_UNUSED;
+
 #endif
