@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * bench/micro_collect.c - what a scrape costs behind the network: a page of an engine that is read
- * again and again (collect/page.h), its signals among it, into a batch. Prints microseconds of CPU
- * time per page, the best of the rounds.
+ * again and again (collect/metricpage.h), its signals among it, into a batch. Prints microseconds
+ * of CPU time per page, the best of the rounds.
  *
  *   build/release/bench_micro_collect [PAGE]     PAGE: prints the page of that number, from 0
  *
@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "collect/page.h"
+#include "collect/metricpage.h"
 #include "sim/sim_page.h"
 #include "sim/workload.h"
 
@@ -100,10 +100,10 @@ static void read_lines(void *ctx, int i)
 static void read_page(void *ctx, int i)
 {
     struct batch *b;
-    struct page_counts counts;
+    struct metricpage_counts counts;
     const char *words = "";
     must(batch_new(&b), "batch");
-    int r = page_read(ctx, buf_span(&pages[i]), TEXT_PROMETHEUS, i, b, &counts, &words);
+    int r = metricpage_read(ctx, buf_span(&pages[i]), TEXT_PROMETHEUS, i, b, &counts, &words);
     must(r, words);
     n_samples = counts.n_samples;
     n_told = b->n;
@@ -125,10 +125,10 @@ static void read_first(void *ctx, int i)
 {
     const struct label label = {SPAN_INIT("instance"), SPAN_INIT("gpu-1:8000")};
     struct scrape_file *f = ctx;
-    struct page *p;
-    must(page_new(&f->jobs[0], (struct labels){&label, 1}, &p), "page");
+    struct metricpage *p;
+    must(metricpage_new(&f->jobs[0], (struct labels){&label, 1}, &p), "page");
     read_page(p, i);
-    (void)page_free(p);
+    (void)metricpage_free(p);
 }
 
 static double best(void (*read)(void *ctx, int i), void *ctx)
@@ -149,20 +149,20 @@ int main(int argc, char **argv)
     const struct label labels[] = {{SPAN_INIT("instance"), SPAN_INIT("gpu-1:8000")},
                                    {SPAN_INIT("job"), SPAN_INIT("engines")}};
     struct scrape_file *f = job();
-    struct page *p;
+    struct metricpage *p;
     put_pages("vllm-0.13");
     if (argc > 1) {
         struct span page = buf_span(&pages[strtoul(argv[1], NULL, 10) % N_PAGES]);
         return fwrite(page.p, 1, page.n, stdout) == page.n ? 0 : 1;
     }
-    must(page_new(&f->jobs[0], (struct labels){labels, 2}, &p), "page");
+    must(metricpage_new(&f->jobs[0], (struct labels){labels, 2}, &p), "page");
     double lines = best(read_lines, NULL), again = best(read_page, p), first = best(read_first, f);
     printf("a page of %zu KB, %zu samples, %zu told with those of signals\n",
            buf_len(&pages[0]) / 1024, n_samples, n_told);
     printf("lines alone        %7.1f us\n", lines);
     printf("page read again    %7.1f us, %.0f MB/s\n", again, (double)buf_len(&pages[0]) / again);
     printf("page seen first    %7.1f us\n", first);
-    (void)page_free(p);
+    (void)metricpage_free(p);
     for (int i = 0; i < N_PAGES; i++)
         buf_done(&pages[i]);
     scrape_file_unref(f);

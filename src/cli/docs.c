@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "collect/source_out.h"
+#include "collect/target.h"
 #include "daemon/config.h"
 #include "engine/signal.h"
 #include "metrics/family.h"
@@ -23,6 +24,8 @@ static int render_metrics(struct buf *out)
 
     if (r == 0)
         r = signal_to_markdown(out);
+    if (r == 0)
+        r = target_series_to_markdown(out);
     return r < 0 ? r : source_out_to_markdown(out);
 }
 

@@ -5,16 +5,15 @@
 #include "collect/collector.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/process.h"
 #include "collect/collector_private.h"
+#include "collect/deadline.h"
 
-enum { WAIT_MAX_MS = 1000, MS_PER_S = 1000 };
+enum { WAIT_MAX_MS = 1000 };
 
 void collector_give(struct collector *c, struct batch *b)
 {
@@ -59,13 +58,9 @@ static void end_turn(struct collector *c)
 
 int collector_turn(struct collector *c, int64_t timeout_ms)
 {
-    struct timespec end;
+    struct timespec end = deadline_in(timeout_ms * NS_PER_MS);
     int r = 0;
 
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    int64_t ns = end.tv_nsec + timeout_ms % MS_PER_S * NS_PER_MS;
-    end.tv_sec += timeout_ms / MS_PER_S + ns / NS_PER_S;
-    end.tv_nsec = ns % NS_PER_S;
     pthread_mutex_lock(&c->lock);
     uint64_t n = c->n_turns + (c->is_turning ? 2 : 1);
     c->is_turn_asked = true;
@@ -81,7 +76,7 @@ int collector_turn(struct collector *c, int64_t timeout_ms)
 
 static int64_t wait_ms(const struct collector *c, mono_t now)
 {
-    mono_t dues[] = {scrape_next_due(c), sources_next_due(c)};
+    mono_t dues[] = {collector_scrape_next_due(c), collector_sources_next_due(c)};
     int64_t wait_ns = WAIT_MAX_MS * NS_PER_MS;
 
     for (size_t i = 0; i < ARRAY_LEN(dues); i++)
@@ -94,13 +89,13 @@ static int64_t turn(struct collector *c)
 {
     pthread_mutex_lock(&c->lock);
     mono_t now = clock_mono();
-    if (c->has_next && pools_apply(c) < 0)
+    if (c->has_next && collector_pools_apply(c) < 0)
         LOG_ERROR("no memory for what is to be scraped; tried again");
-    pools_take_feeds(c);
-    scrape_end_gone(c);
+    collector_pools_take_feeds(c);
+    collector_scrape_end_gone(c);
     move_turn(c);
-    scrape_due(c, now);
-    sources_due(c, now);
+    collector_scrape_due(c, now);
+    collector_sources_due(c, now);
     end_turn(c);
     int64_t ms = wait_ms(c, clock_mono());
     pthread_mutex_unlock(&c->lock);
@@ -169,7 +164,7 @@ static int start(struct collector *c, const struct collector_plan *plan)
     if (r == 0)
         r = set_plan(c, plan);
     if (r == 0)
-        r = sources_start(c, plan);
+        r = collector_sources_start(c, plan);
     if (r == 0)
         r = process_start_thread(&c->thread, NULL, run, c);
     c->has_thread = r == 0;
@@ -211,10 +206,10 @@ struct collector *collector_free(struct collector *c)
         web_wake(c->web);
         pthread_join(c->thread, NULL);
     }
-    sources_free(c);
+    collector_sources_free(c);
     feeds_stop(c->feeds); /* nobody wakes us any more */
     c->web = web_free(c->web);
-    pools_free(c);
+    collector_pools_free(c);
     c->feeds = feeds_free(c->feeds);
     pthread_cond_destroy(&c->turned);
     pthread_mutex_destroy(&c->lock);

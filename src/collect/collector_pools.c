@@ -11,7 +11,7 @@
 
 /* --- slots --- */
 
-void slot_free(struct slot *s)
+void collector_slot_free(struct slot *s)
 {
     s->target = target_free(s->target);
     s->next = target_free(s->next);
@@ -51,7 +51,7 @@ static void put_into(struct slot *s, struct target *t, struct scrape_file *file)
         s->file = scrape_file_ref(file);
     }
     if (is_moved)
-        scrape_set_due(s);
+        collector_scrape_set_due(s);
 }
 
 static int add_slot(struct collector *c, struct target *t, uint64_t hash, struct pool *pool)
@@ -76,7 +76,7 @@ static int add_slot(struct collector *c, struct target *t, uint64_t hash, struct
                        .hash = hash,
                        .is_claimed = true,
                        .is_wanted = c->is_turning};
-    scrape_set_due(s);
+    collector_scrape_set_due(s);
     c->slots[c->n_slots++] = s;
     return 0;
 }
@@ -273,7 +273,7 @@ static void forget_plan(struct collector *c)
     c->has_next = false;
 }
 
-int pools_apply(struct collector *c)
+int collector_pools_apply(struct collector *c)
 {
     struct pool *pools = NULL, *old = c->pools;
     size_t n = 0, n_old = c->n_pools;
@@ -319,7 +319,7 @@ static bool take_pool_feeds(struct collector *c, struct pool *pool)
     return is_changed;
 }
 
-void pools_take_feeds(struct collector *c)
+void collector_pools_take_feeds(struct collector *c)
 {
     for (size_t i = 0; i < c->n_pools; i++) {
         struct pool *pool = &c->pools[i];
@@ -337,11 +337,11 @@ void pools_take_feeds(struct collector *c)
     }
 }
 
-void pools_free(struct collector *c)
+void collector_pools_free(struct collector *c)
 {
     forget_plan(c);
     free_pools(c, c->pools, c->n_pools);
     for (size_t i = 0; i < c->n_slots; i++)
-        slot_free(c->slots[i]);
+        collector_slot_free(c->slots[i]);
     mem_free(c->slots);
 }

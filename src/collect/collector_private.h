@@ -3,11 +3,11 @@
  * collect/collector_private.h - between the files of the collector.
  *
  * Role:      collector.c is its life and its thread; collector_pools.c makes targets of jobs and
- *            keeps those that stay; collector_scrape.c scrapes them; collector_feeds.c looks files
- *            and names up; collector_sources.c asks sources; collector_write.c tells about all.
- * Locking:   `lock` is over what others read: pools, slots, sources' words, the plan that waits.
- * Only the collector's thread changes slots and pools, and it is never held while a request, a disk
- * or write is waited for.
+ *            keeps those that stay; collector_scrape.c scrapes them; feeds.h looks files and names
+ * up; collector_sources.c asks sources; collector_write.c tells about all. Locking:   `lock` is
+ * over what others read: pools, slots, sources' words, the plan that waits. Only the collector's
+ * thread changes slots and pools, and it is never held while a request, a disk or write is waited
+ * for.
  */
 #ifndef COLLECT_COLLECTOR_PRIVATE_H
 #define COLLECT_COLLECTOR_PRIVATE_H
@@ -17,46 +17,10 @@
 
 #include "base/clock.h"
 #include "collect/collector.h"
-#include "collect/discover.h"
-#include "collect/live.h"
+#include "collect/feeds.h"
+#include "collect/present.h"
 #include "collect/source_thread.h"
 #include "web/web.h"
-
-/* --- collector_feeds.c --- */
-
-/* What a file_sd_config or dns_sd_config of a job lists, looked up on a thread of its own. */
-struct feed {
-    struct scrape_file *file; /* held */
-    const struct scrape_job *job;
-    const struct scrape_files *files; /* one of the two */
-    const struct scrape_dns *dns;
-    struct discovery *discovery; /* the looking thread's */
-    mono_t due;                  /* the same */
-    /* under the lock of feeds: */
-    int n_refs;
-    struct finding *fresh; /* not taken yet */
-    bool has_looked;
-    char words[300];
-};
-struct feeds;
-/* wake: something is fresh. */
-int feeds_new(void (*wake)(void *ctx), void *ctx, struct feeds **ret) WARN_UNUSED;
-/* wake is not called any more. Twice is fine; NULL is allowed. */
-void feeds_stop(struct feeds *f);
-struct feeds *feeds_free(struct feeds *f); /* NULL is allowed; returns NULL */
-int feed_new(struct scrape_file *file, const struct scrape_job *job,
-             const struct scrape_files *files, const struct scrape_dns *dns,
-             struct feed **ret) WARN_UNUSED;
-struct feed *feed_ref(struct feeds *f, struct feed *one);
-struct feed *feed_unref(struct feeds *f, struct feed *one); /* NULL is allowed; returns NULL */
-/* From now on those are looked at; the list is copied. */
-int feeds_set(struct feeds *f, struct feed *const *list, size_t n) WARN_UNUSED;
-/* What is fresh (the caller's), or NULL; words: FEED_WORDS bytes. */
-enum { FEED_WORDS = 300 };
-struct finding *feed_take(struct feeds *f, struct feed *one, char *words, bool *ret_has_looked);
-/* Whether it looks for what a job has there, as often. */
-bool feed_is_of(const struct feed *one, const struct scrape_job *job,
-                const struct scrape_files *files, const struct scrape_dns *dns);
 
 /* --- collector_pools.c --- */
 
@@ -95,25 +59,25 @@ struct slot {
     int64_t t_ms; /* of the request under way */
     struct web_request request;
 };
-int pools_apply(struct collector *c) WARN_UNUSED; /* the plan that waits */
-void pools_take_feeds(struct collector *c);       /* findings that are fresh */
-void pools_free(struct collector *c);
-void slot_free(struct slot *s);
+int collector_pools_apply(struct collector *c) WARN_UNUSED; /* the plan that waits */
+void collector_pools_take_feeds(struct collector *c);       /* findings that are fresh */
+void collector_pools_free(struct collector *c);
+void collector_slot_free(struct slot *s);
 
 /* --- collector_scrape.c --- */
 
-void scrape_due(struct collector *c, mono_t now);
-mono_t scrape_next_due(const struct collector *c); /* not set: never */
+void collector_scrape_due(struct collector *c, mono_t now);
+mono_t collector_scrape_next_due(const struct collector *c); /* not set: never */
 /* Behind a change of pools: what goes, goes. */
-void scrape_end_gone(struct collector *c);
-void scrape_set_due(struct slot *s);
+void collector_scrape_end_gone(struct collector *c);
+void collector_scrape_set_due(struct slot *s);
 
 /* --- collector_sources.c --- */
 
 struct source_slot {
     struct collector_source plan;
     struct source_thread *thread;
-    struct live live;
+    struct present live;
     mono_t due;
     bool is_hanging, has_said;
     enum source_state state;
@@ -121,10 +85,10 @@ struct source_slot {
     int64_t t_ms;
     size_t n_samples;
 };
-int sources_start(struct collector *c, const struct collector_plan *plan) WARN_UNUSED;
-void sources_free(struct collector *c);
-void sources_due(struct collector *c, mono_t now);
-mono_t sources_next_due(const struct collector *c);
+int collector_sources_start(struct collector *c, const struct collector_plan *plan) WARN_UNUSED;
+void collector_sources_free(struct collector *c);
+void collector_sources_due(struct collector *c, mono_t now);
+mono_t collector_sources_next_due(const struct collector *c);
 
 /* --- collector.c --- */
 

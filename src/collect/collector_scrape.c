@@ -9,7 +9,7 @@
 #include "collect/collector_private.h"
 #include "collect/schedule.h"
 
-void scrape_set_due(struct slot *s)
+void collector_scrape_set_due(struct slot *s)
 {
     const struct target *t = s->next ? s->next : s->target;
 
@@ -95,7 +95,7 @@ static void start(struct collector *c, struct slot *s)
         s->is_busy = true;
 }
 
-void scrape_due(struct collector *c, mono_t now)
+void collector_scrape_due(struct collector *c, mono_t now)
 {
     for (size_t i = 0; i < c->n_slots; i++) {
         struct slot *s = c->slots[i];
@@ -109,7 +109,7 @@ void scrape_due(struct collector *c, mono_t now)
     }
 }
 
-mono_t scrape_next_due(const struct collector *c)
+mono_t collector_scrape_next_due(const struct collector *c)
 {
     mono_t first = MONO_NONE;
 
@@ -122,7 +122,7 @@ mono_t scrape_next_due(const struct collector *c)
 /* --- ends --- */
 
 /* Those that have no job any more, and no request under way. */
-void scrape_end_gone(struct collector *c)
+void collector_scrape_end_gone(struct collector *c)
 {
     struct batch *b = NULL;
     size_t n = 0;
@@ -138,7 +138,7 @@ void scrape_end_gone(struct collector *c)
             r = target_end(s->target, collector_wall_ms(), b);
         if (r < 0)
             lost(s, r);
-        slot_free(s);
+        collector_slot_free(s);
     }
     c->n_slots = n;
     pthread_mutex_unlock(&c->lock);

@@ -15,7 +15,7 @@ static void wake(void *ctx)
     web_wake(((struct collector *)ctx)->web);
 }
 
-int sources_start(struct collector *c, const struct collector_plan *plan)
+int collector_sources_start(struct collector *c, const struct collector_plan *plan)
 {
     int r = 0;
 
@@ -26,18 +26,18 @@ int sources_start(struct collector *c, const struct collector_plan *plan)
         struct source_slot *s = &c->sources[i];
         s->plan = plan->sources[i];
         s->due = clock_mono();
-        live_init(&s->live);
+        present_init(&s->live);
         r = source_thread_new(s->plan.kind, s->plan.config, wake, c, &s->thread);
         c->n_sources += r == 0;
     }
     return r;
 }
 
-void sources_free(struct collector *c)
+void collector_sources_free(struct collector *c)
 {
     for (size_t i = 0; i < c->n_sources; i++) {
         c->sources[i].thread = source_thread_free(c->sources[i].thread);
-        live_done(&c->sources[i].live);
+        present_done(&c->sources[i].live);
     }
     mem_free(c->sources);
 }
@@ -47,7 +47,7 @@ void sources_free(struct collector *c)
 static int tell(struct collector *c, struct source_slot *s, struct labels own, int64_t t_ms,
                 double v, struct arena *a, struct batch *out)
 {
-    struct live_series *series = NULL;
+    struct present_series *series = NULL;
     struct labels l = own;
     int r = 0;
 
@@ -56,11 +56,11 @@ static int tell(struct collector *c, struct source_slot *s, struct labels own, i
     if (r == 0 && labels_get(l, SPAN("job")).n == 0)
         r = labels_with(a, l, SPAN("job"), span_cstr(s->plan.kind->name), &l);
     if (r == 0)
-        r = live_hold(&s->live, l, &series);
+        r = present_hold(&s->live, l, &series);
     if (r < 0)
         return r;
-    r = live_tell(&s->live, series, t_ms, v, true, out);
-    live_let_go(series);
+    r = present_tell(&s->live, series, t_ms, v, true, out);
+    present_let_go(series);
     return r;
 }
 
@@ -82,16 +82,16 @@ static int tell_all(struct collector *c, struct source_slot *s, const struct bat
 {
     int r = 0;
 
-    live_begin(&s->live, out);
+    present_begin(&s->live, out);
     for (size_t i = 0; from && i < from->n && r == 0; i++)
         r = from->at[i].h ? 0
                           : tell(c, s, from->at[i].labels, from->at[i].t_ms, from->at[i].v, a, out);
     if (r == 0)
         r = tell_up(c, s, t_ms, a, out);
     if (r == 0)
-        r = live_end(&s->live, t_ms, out);
+        r = present_end(&s->live, t_ms, out);
     if (r < 0)
-        live_abort(&s->live, out);
+        present_abort(&s->live, out);
     return r;
 }
 
@@ -147,7 +147,7 @@ static void hang(struct collector *c, struct source_slot *s)
     publish(c, s, NULL, collector_wall_ms());
 }
 
-void sources_due(struct collector *c, mono_t now)
+void collector_sources_due(struct collector *c, mono_t now)
 {
     for (size_t i = 0; i < c->n_sources; i++) {
         struct source_slot *s = &c->sources[i];
@@ -162,7 +162,7 @@ void sources_due(struct collector *c, mono_t now)
     }
 }
 
-mono_t sources_next_due(const struct collector *c)
+mono_t collector_sources_next_due(const struct collector *c)
 {
     mono_t first = MONO_NONE;
 

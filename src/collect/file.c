@@ -13,7 +13,6 @@
 
 #include "base/mem.h"
 #include "collect/file_private.h"
-#include "series/duration.h"
 
 struct file {
     struct scrape_file pub; /* first */
@@ -195,92 +194,4 @@ int scrape_file_read(struct span text, const char *where, struct scrape_file **r
     }
     *ret = &f->pub;
     return 0;
-}
-
-/* --- what the other files use --- */
-
-void file_refuse(struct file_reading *f, const struct file_refusal *rows, size_t n,
-                 const struct doc_key *keys)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (!keys[i].key)
-            continue;
-        struct err *e = doc_error(&f->doc, keys[i].key);
-        (void)err_set(e, -ENOTSUP, "\"%s\" is not supported", rows[i].key);
-        err_hint(e, "%s", rows[i].hint);
-    }
-}
-
-bool file_is_null(struct file_reading *f, const struct yaml_node *node, const char *what)
-{
-    if (!yaml_is_null(node))
-        return false;
-    struct err *e = doc_error(&f->doc, node);
-    (void)err_set(e, -EINVAL, "there is nothing where %s is expected", what);
-    err_hint(e, "write it, or take the \"-\" away");
-    return true;
-}
-
-struct texts {
-    struct file_reading *f;
-    const struct doc_key *k;
-};
-
-static int read_text(void *ctx, const struct yaml_node *node, void *ret)
-{
-    struct texts *t = ctx;
-    const struct doc_key k = {t->k->key, node};
-
-    return doc_text(&t->f->doc, &k, ret);
-}
-
-int file_texts(struct file_reading *f, const struct doc_key *k, const struct span **ret,
-               size_t *ret_n)
-{
-    struct texts t = {f, k};
-
-    return doc_list(&f->doc, k, sizeof(**ret), read_text, &t, ret, ret_n);
-}
-
-int file_path(struct file_reading *f, const struct doc_key *k, struct span *ret)
-{
-    struct span s = SPAN("");
-    int r = doc_text(&f->doc, k, &s);
-
-    if (r < 0 || s.n == 0)
-        return r;
-    if (s.p[0] == '/' || f->dir.n == 0) {
-        *ret = s;
-        return 0;
-    }
-    char *joined = arena_zalloc(f->doc.arena, f->dir.n + s.n + 1, 1);
-    if (!joined)
-        return -ENOMEM;
-    memcpy(joined, f->dir.p, f->dir.n);
-    memcpy(joined + f->dir.n, s.p, s.n);
-    *ret = span_of(joined, f->dir.n + s.n);
-    return 0;
-}
-
-void file_count(struct file_reading *f, const struct doc_key *k, uint64_t *ret)
-{
-    int64_t n = 0;
-
-    doc_whole(&f->doc, k, &n);
-    if (n < 0) {
-        struct err *e = doc_error(&f->doc, k->value);
-        (void)err_set(e, -EINVAL, "\"%s\" is below 0", k->key->text);
-        err_hint(e, "0 is no limit");
-    } else if (k->value) {
-        *ret = (uint64_t)n;
-    }
-}
-
-void file_duration(struct file_reading *f, const struct doc_key *k, int64_t *ret_ms)
-{
-    int64_t ms = 0;
-
-    doc_duration(&f->doc, k, duration_parse, &ms);
-    if (ms > 0)
-        *ret_ms = ms;
 }

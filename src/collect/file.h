@@ -90,7 +90,7 @@ struct scrape_file *scrape_file_unref(struct scrape_file *f); /* NULL is allowed
 
 /* A list of groups as file_sd_configs and http_sd have it, in YAML or JSON: [{targets: [...],
  * labels: {...}}]. Lives in a. -EINVAL: errs says why. */
-int scrape_groups_read(struct span text, const char *where, struct arena *a,
-                       struct scrape_group **ret, size_t *ret_n, struct err_list *errs) WARN_UNUSED;
+int file_groups_read(struct span text, const char *where, struct arena *a,
+                     struct scrape_group **ret, size_t *ret_n, struct err_list *errs) WARN_UNUSED;
 
 #endif

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 
-#include "base/num.h"
 #include "collect/file_private.h"
 
 #define HINT_FILE_SD "write its targets to a file and name that in file_sd_configs"
@@ -82,37 +81,6 @@ static const char *const keys_read[KEY_REFUSED] = {
     "track_timestamps_staleness", "metric_name_validation_scheme", "scrape_failure_log_file"};
 
 /* --- limits --- */
-
-void file_bytes(struct file_reading *f, const struct doc_key *k, uint64_t *ret)
-{
-    static const char units[] = "KMGTPE";
-    char shown[ERR_LIST_SHOWN_MAX];
-    uint64_t n = 0, factor = 1;
-    size_t n_digits = 0;
-
-    if (!k->value || !doc_is(&f->doc, k, YAML_NODE_SCALAR))
-        return;
-    struct span text = yaml_span(k->value), left = text;
-    while (n_digits < left.n && left.p[n_digits] >= '0' && left.p[n_digits] <= '9')
-        n_digits++;
-    struct span digits = span_take(&left, n_digits);
-    const char *unit = left.n > 1 ? memchr(units, left.p[0], sizeof(units) - 1) : NULL;
-    if (unit) {
-        factor = UINT64_C(1) << (10 * (unit - units + 1));
-        (void)span_take(&left, 1);
-        if (span_eq(left, SPAN("iB")))
-            (void)span_take(&left, 1);
-    }
-    bool is_good = left.n == 0 ? !unit : span_eq(left, SPAN("B"));
-    if (is_good && num_parse_u64(digits, &n) == 0 && !__builtin_mul_overflow(n, factor, &n)) {
-        *ret = n;
-        return;
-    }
-    struct err *e = doc_error(&f->doc, k->value);
-    (void)err_set(e, -EINVAL, "\"%s\" is no size: \"%s\"", k->key->text,
-                  err_list_shown(text, shown));
-    err_hint(e, "whole numbers with B, KB, MB, GB, which are powers of 1024: 10MB; 0 is no limit");
-}
 
 void file_limits(struct file_reading *f, const struct doc_key *keys, struct scrape_limits *ret)
 {

@@ -4,7 +4,7 @@
  *
  * Role:      file.c owns the file, its top level and the names of jobs; file_job.c reads a job,
  *            file_auth.c who we are and how to get there, file_groups.c where targets come from,
- *            file_relabel.c rules.
+ *            file_relabel.c rules, file_values.c values.
  * Errors:    as yaml/doc.h: mistakes are listed, 0 is returned; or -ENOMEM.
  */
 #ifndef COLLECT_FILE_PRIVATE_H

@@ -6,10 +6,10 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <time.h>
 
 #include "base/mem.h"
 #include "base/process.h"
+#include "collect/deadline.h"
 
 enum phase { PHASE_IDLE, PHASE_ASKED, PHASE_SAID };
 
@@ -127,18 +127,14 @@ int source_thread_new(const struct source_kind *kind, const void *config, void (
 
 struct source_thread *source_thread_free(struct source_thread *t)
 {
-    struct timespec end;
-
     if (!t)
         return NULL;
     pthread_mutex_lock(&t->lock);
     t->is_closing = true;
     pthread_cond_signal(&t->changed);
     pthread_mutex_unlock(&t->lock);
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += SOURCE_END_MS / 1000;
-    if (pthread_timedjoin_np(t->thread, NULL, &end) != 0)
-        pthread_detach(t->thread);
+    struct timespec end = deadline_in(SOURCE_END_MS * NS_PER_MS);
+    deadline_join(t->thread, &end);
     unref(t);
     return NULL;
 }

@@ -24,7 +24,7 @@ static const char *const own_names[OWN_COUNT_] = {
 /* --- its life --- */
 
 /* A series about the target: __name__ and perhaps one label more. */
-static int hold(struct target *t, const char *name, const char *reason, struct live_series **ret)
+static int hold(struct target *t, const char *name, const char *reason, struct present_series **ret)
 {
     struct label pairs[] = {{SPAN(LABEL_NAME), span_cstr(name)},
                             {SPAN("reason"), span_cstr(reason)}};
@@ -32,9 +32,9 @@ static int hold(struct target *t, const char *name, const char *reason, struct l
     struct arena a;
 
     arena_init(&a, NULL);
-    int r = page_labels(t->job, t->labels, own, &a, &labels);
+    int r = metricpage_labels(t->job, t->labels, own, &a, &labels);
     if (r == 0)
-        r = live_hold(&t->live, labels, ret);
+        r = present_hold(&t->live, labels, ret);
     arena_done(&a);
     return r;
 }
@@ -48,7 +48,7 @@ static int make(struct target *t, struct span address, struct labels group,
         return r;
     for (int i = 0; i < OWN_COUNT_ && r == 0; i++)
         r = hold(t, own_names[i], NULL, &t->own[i]);
-    return r == 0 ? page_new(t->job, t->labels, &t->page) : r;
+    return r == 0 ? metricpage_new(t->job, t->labels, &t->page) : r;
 }
 
 int target_new(const struct scrape_job *j, struct span address, struct labels group,
@@ -60,7 +60,7 @@ int target_new(const struct scrape_job *j, struct span address, struct labels gr
         return -ENOMEM;
     t->job = j;
     arena_init(&t->arena, NULL);
-    live_init(&t->live);
+    present_init(&t->live);
     buf_init(&t->secret, SECRETS_MAX);
     int r = make(t, address, group, discovered, reterr);
     if (r != 0) {
@@ -75,8 +75,8 @@ struct target *target_free(struct target *t)
 {
     if (!t)
         return NULL;
-    t->page = page_free(t->page);
-    live_done(&t->live);
+    t->page = metricpage_free(t->page);
+    present_done(&t->live);
     buf_done(&t->secret);
     arena_done(&t->arena);
     mem_free(t);
@@ -105,16 +105,16 @@ bool target_is_same(const struct target *a, const struct target *b)
 
 void target_take(struct target *to, struct target *from)
 {
-    SWAP(struct page *, to->page, from->page);
-    SWAP(struct live, to->live, from->live);
+    SWAP(struct metricpage *, to->page, from->page);
+    SWAP(struct present, to->live, from->live);
     for (int i = 0; i < OWN_COUNT_; i++)
-        SWAP(struct live_series *, to->own[i], from->own[i]);
-    SWAP(struct live_series *, to->fault, from->fault);
+        SWAP(struct present_series *, to->own[i], from->own[i]);
+    SWAP(struct present_series *, to->fault, from->fault);
     SWAP(struct target_state, to->state, from->state);
     memcpy(to->words, from->words, sizeof(to->words));
     to->state.words = to->state.words ? to->words : NULL;
-    page_rejob(to->page, to->job);
-    page_rejob(from->page, from->job);
+    metricpage_rejob(to->page, to->job);
+    metricpage_rejob(from->page, from->job);
     to->state.engine = NULL;
     to->state.mistakes = NULL;
 }
@@ -163,7 +163,7 @@ struct target_state target_state(const struct target *t)
 
 struct outcome {
     const char *fault; /* NULL: it is up */
-    struct page_counts counts;
+    struct metricpage_counts counts;
     int64_t t_ms, took_ns;
 };
 
@@ -188,19 +188,19 @@ static int tell_own(struct target *t, const struct outcome *o, struct batch *out
     };
     int r = 0;
 
-    live_begin(&t->live, out);
-    live_let_go(t->fault);
+    present_begin(&t->live, out);
+    present_let_go(t->fault);
     t->fault = NULL;
     for (int i = 0; i < OWN_COUNT_ && r == 0; i++)
-        r = live_tell(&t->live, t->own[i], o->t_ms, values[i], true, out);
+        r = present_tell(&t->live, t->own[i], o->t_ms, values[i], true, out);
     if (r == 0 && o->fault)
         r = hold(t, "scrape_fault", o->fault, &t->fault);
     if (r == 0 && o->fault)
-        r = live_tell(&t->live, t->fault, o->t_ms, 1, true, out);
+        r = present_tell(&t->live, t->fault, o->t_ms, 1, true, out);
     if (r == 0)
-        r = live_end(&t->live, o->t_ms, out);
+        r = present_end(&t->live, o->t_ms, out);
     if (r < 0)
-        live_abort(&t->live, out);
+        present_abort(&t->live, out);
     return r;
 }
 
@@ -215,15 +215,15 @@ static void set_state(struct target *t, const struct outcome *o)
         .took_ns = o->took_ns,
         .n_samples = o->counts.n_samples,
         .n_kept = o->counts.n_kept,
-        .n_mistakes = page_n_mistakes(t->page),
-        .mistakes = page_mistakes(t->page),
-        .engine = page_engine(t->page),
+        .n_mistakes = metricpage_n_mistakes(t->page),
+        .mistakes = metricpage_mistakes(t->page),
+        .engine = metricpage_engine(t->page),
     };
 }
 
 static int finish(struct target *t, const struct outcome *o, struct batch *out, size_t n_before)
 {
-    int r = o->fault ? page_gone(t->page, o->t_ms, out) : 0;
+    int r = o->fault ? metricpage_gone(t->page, o->t_ms, out) : 0;
 
     if (r == 0)
         r = tell_own(t, o, out);
@@ -282,8 +282,8 @@ int target_reply(struct target *t, const struct web_reply *r, int64_t t_ms, stru
     int e = 0;
 
     if (!o.fault)
-        e = page_read(t->page, r->body, text_format_of(r->content_type), t_ms, out, &o.counts,
-                      &words);
+        e = metricpage_read(t->page, r->body, text_format_of(r->content_type), t_ms, out, &o.counts,
+                            &words);
     if (e == -ENOMEM)
         return e;
     if (e < 0) {
@@ -305,11 +305,11 @@ int target_fail(struct target *t, const char *fault, const char *words, int64_t 
 int target_end(struct target *t, int64_t t_ms, struct batch *out)
 {
     size_t n_before = out->n;
-    int r = page_gone(t->page, t_ms, out);
+    int r = metricpage_gone(t->page, t_ms, out);
 
     if (r == 0) {
-        live_begin(&t->live, out);
-        r = live_end(&t->live, t_ms, out);
+        present_begin(&t->live, out);
+        r = present_end(&t->live, t_ms, out);
     }
     if (r < 0)
         out->n = n_before;

@@ -3,7 +3,7 @@
  * collect/target.h - one address to scrape, and what its last page was.
  *
  * Role:      a job's address behind relabelling: URL, labels, limits; the request; the answer made
- *            into samples (page.h); up or not, and why.
+ *            into samples (metricpage.h); up or not, and why.
  * Labels:    job, instance (host:port unless told) and those of its group; a page's own label of
  *            the same name becomes exported_NAME, unless honor_labels. Signals
  *            (engine/signals.h) have the target's labels, too.
@@ -20,7 +20,7 @@
 #define COLLECT_TARGET_H
 
 #include "collect/file.h"
-#include "collect/page.h"
+#include "collect/metricpage.h"
 #include "series/batch.h"
 
 enum { TARGET_BODY_MAX = 64 * 1024 * 1024 };
@@ -76,5 +76,8 @@ struct target_state {
 };
 /* Valid until the next reply. */
 struct target_state target_state(const struct target *t);
+
+/* Series about targets, pages and sources: a section of docs/METRICS.md. */
+int target_series_to_markdown(struct buf *out) WARN_UNUSED;
 
 #endif

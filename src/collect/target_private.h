@@ -8,7 +8,7 @@
 #ifndef COLLECT_TARGET_PRIVATE_H
 #define COLLECT_TARGET_PRIVATE_H
 
-#include "collect/live.h"
+#include "collect/present.h"
 #include "collect/target.h"
 
 enum {
@@ -28,10 +28,10 @@ struct target {
     struct labels discovered; /* before */
     struct span url;
     int64_t interval_ms, timeout_ms;
-    struct page *page;
-    struct live live;
-    struct live_series *own[OWN_COUNT_];
-    struct live_series *fault; /* of the last scrape; NULL: none */
+    struct metricpage *page;
+    struct present live;
+    struct present_series *own[OWN_COUNT_];
+    struct present_series *fault; /* of the last scrape; NULL: none */
     struct target_state state;
     char words[240]; /* state.words */
     /* of the request: */

@@ -7,7 +7,7 @@
  */
 #include <errno.h>
 
-#include "collect/page.h"
+#include "collect/metricpage.h"
 #include "pieces.h"
 #include "series/reader.h"
 
@@ -42,13 +42,13 @@ static struct batch *batch(void)
     return b;
 }
 
-static int read_page(struct page *p, struct span body, enum text_format format, int64_t t_ms,
+static int read_page(struct metricpage *p, struct span body, enum text_format format, int64_t t_ms,
                      struct sum *ret)
 {
-    struct page_counts counts;
+    struct metricpage_counts counts;
     const char *words = NULL;
     struct batch *b = batch();
-    int r = page_read(p, body, format, t_ms, b, &counts, &words);
+    int r = metricpage_read(p, body, format, t_ms, b, &counts, &words);
 
     FUZZ_CHECK(r == 0 || (r == -EBADMSG && words && b->n == 0));
     FUZZ_CHECK(r < 0 || counts.n_kept <= counts.n_samples);
@@ -62,7 +62,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static const struct label label = {SPAN_INIT("job"), SPAN_INIT("fuzz")};
     static const struct scrape_job job = {.honors_timestamps = true};
     struct labels labels = {&label, 1};
-    struct page *p, *once;
+    struct metricpage *p, *once;
     struct sum again, first;
     struct span left;
     enum text_format format =
@@ -70,22 +70,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size > 20000)
         return 0;
-    FUZZ_CHECK(page_new(&job, labels, &p) == 0);
+    FUZZ_CHECK(metricpage_new(&job, labels, &p) == 0);
     for (int64_t t_ms = 1; left.n > 0; t_ms++) {
         struct span body = span_split(&left, '\0');
-        FUZZ_CHECK(page_new(&job, labels, &once) == 0);
+        FUZZ_CHECK(metricpage_new(&job, labels, &once) == 0);
         int r = read_page(p, body, format, t_ms, &again);
         FUZZ_CHECK(read_page(once, body, format, t_ms, &first) == r);
         FUZZ_CHECK(r < 0 || (again.n == first.n && again.hash == first.hash));
         FUZZ_CHECK(first.n_stale == 0);
-        (void)page_free(once);
+        (void)metricpage_free(once);
     }
     for (int i = 0; i < 2; i++) { /* what is gone is gone once */
         struct batch *b = batch();
-        FUZZ_CHECK(page_gone(p, 1000, b) == 0);
+        FUZZ_CHECK(metricpage_gone(p, 1000, b) == 0);
         FUZZ_CHECK(i == 0 || b->n == 0);
         (void)batch_free(b);
     }
-    (void)page_free(p);
+    (void)metricpage_free(p);
     return 0;
 }

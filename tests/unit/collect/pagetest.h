@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collect/page.h"
+#include "collect/metricpage.h"
 #include "harness.h"
 #include "series/reader.h"
 
@@ -18,9 +18,9 @@ enum { PAGETEST_STEP_MS = 10000 };
 
 struct pagetest {
     struct scrape_file *file;
-    struct page *page;
+    struct metricpage *page;
     struct batch *batch; /* of the last scrape */
-    struct page_counts counts;
+    struct metricpage_counts counts;
     const char *words;
     int64_t t_ms;
 };
@@ -45,12 +45,12 @@ static inline void pagetest_init(struct pagetest *t, const char *keys)
                                           {SPAN_INIT("job"), SPAN_INIT("j")}};
 
     *t = (struct pagetest){.file = pagetest_file(keys), .t_ms = 1000000};
-    assert_int_equal(page_new(&t->file->jobs[0], (struct labels){labels, 2}, &t->page), 0);
+    assert_int_equal(metricpage_new(&t->file->jobs[0], (struct labels){labels, 2}, &t->page), 0);
 }
 
 static inline void pagetest_done(struct pagetest *t)
 {
-    t->page = page_free(t->page);
+    t->page = metricpage_free(t->page);
     t->batch = batch_free(t->batch);
     t->file = scrape_file_unref(t->file);
 }
@@ -61,7 +61,7 @@ static inline int pagetest_read_as(struct pagetest *t, struct span body, enum te
     assert_int_equal(batch_new(&t->batch), 0);
     t->t_ms += PAGETEST_STEP_MS;
     t->words = "";
-    return page_read(t->page, body, format, t->t_ms, t->batch, &t->counts, &t->words);
+    return metricpage_read(t->page, body, format, t->t_ms, t->batch, &t->counts, &t->words);
 }
 
 static inline void pagetest_read(struct pagetest *t, const char *body)

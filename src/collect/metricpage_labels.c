@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/page_labels.c - labels of a page's series beside those of its target, as Prometheus has
- * them.
+ * collect/metricpage_labels.c - labels of a page's series beside those of its target, as Prometheus
+ * has them.
  */
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collect/page_private.h"
+#include "collect/metricpage_private.h"
 
 #define EXPORTED "exported_"
 
@@ -98,15 +98,15 @@ static int merge_exporting(struct labels target, struct labels own, struct arena
     return r;
 }
 
-int page_labels_written(const struct scrape_job *j, struct labels target, struct labels own,
-                        struct span written, struct arena *a, struct labels *ret)
+int metricpage_labels_written(const struct scrape_job *j, struct labels target, struct labels own,
+                              struct span written, struct arena *a, struct labels *ret)
 {
     return j->honors_labels ? merge_honoring(target, own, written, a, ret)
                             : merge_exporting(target, own, a, ret);
 }
 
-int page_labels(const struct scrape_job *j, struct labels target, struct labels own,
-                struct arena *a, struct labels *ret)
+int metricpage_labels(const struct scrape_job *j, struct labels target, struct labels own,
+                      struct arena *a, struct labels *ret)
 {
-    return page_labels_written(j, target, own, SPAN(""), a, ret);
+    return metricpage_labels_written(j, target, own, SPAN(""), a, ret);
 }

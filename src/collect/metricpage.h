@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/page.h - a page that is read again every ten seconds, made into samples cheaply.
+ * collect/metricpage.h - a page that is read again every ten seconds, made into samples cheaply.
  *
  * Role:      remembers each series by its bytes: its labels behind relabelling, whether it is
  *            dropped, and which signals (engine/signals.h) it feeds. Only a series that was never
@@ -15,8 +15,8 @@
  * Memory:    series not seen for PAGE_FORGET scrapes are forgotten.
  * Threading: one owner.
  */
-#ifndef COLLECT_PAGE_H
-#define COLLECT_PAGE_H
+#ifndef COLLECT_METRICPAGE_H
+#define COLLECT_METRICPAGE_H
 
 #include "collect/file.h"
 #include "engine/signals.h"
@@ -24,32 +24,34 @@
 
 enum { PAGE_FORGET = 10 };
 
-struct page_counts {
+struct metricpage_counts {
     size_t n_samples; /* on the page */
     size_t n_kept;    /* behind relabelling */
     size_t n_added;   /* series not on the page before */
 };
 
-struct page;
+struct metricpage;
 /* labels: of the target. The job has to outlive it. */
-int page_new(const struct scrape_job *j, struct labels labels, struct page **ret) WARN_UNUSED;
-struct page *page_free(struct page *p);
+int metricpage_new(const struct scrape_job *j, struct labels labels,
+                   struct metricpage **ret) WARN_UNUSED;
+struct metricpage *metricpage_free(struct metricpage *p);
 /* Samples of the body, signals, and stale markers for what is gone, at t_ms. -EBADMSG, -E2BIG,
  * -EINVAL (relabelling made what is no series): *ret_words says why, until the next call; like any
- * error nothing of it is told, and what was there is there still (page_gone). */
-int page_read(struct page *p, struct span body, enum text_format format, int64_t t_ms,
-              struct batch *out, struct page_counts *ret, const char **ret_words) WARN_UNUSED;
+ * error nothing of it is told, and what was there is there still (metricpage_gone). */
+int metricpage_read(struct metricpage *p, struct span body, enum text_format format, int64_t t_ms,
+                    struct batch *out, struct metricpage_counts *ret,
+                    const char **ret_words) WARN_UNUSED;
 /* All of it is gone: stale markers. An error changes nothing. */
-int page_gone(struct page *p, int64_t t_ms, struct batch *out) WARN_UNUSED;
+int metricpage_gone(struct metricpage *p, int64_t t_ms, struct batch *out) WARN_UNUSED;
 /* From now on as that job has it; what is there stays there until the next page. */
-void page_rejob(struct page *p, const struct scrape_job *j);
+void metricpage_rejob(struct metricpage *p, const struct scrape_job *j);
 /* Labels of a series of a target that has labels of its own: as the job says (honor_labels), in a.
  */
-int page_labels(const struct scrape_job *j, struct labels target, struct labels own,
-                struct arena *a, struct labels *ret) WARN_UNUSED;
+int metricpage_labels(const struct scrape_job *j, struct labels target, struct labels own,
+                      struct arena *a, struct labels *ret) WARN_UNUSED;
 
-const struct engine_page *page_engine(const struct page *p); /* NULL: none was read */
-const struct err_list *page_mistakes(const struct page *p);  /* NULL: there are none */
-size_t page_n_mistakes(const struct page *p);
+const struct engine_page *metricpage_engine(const struct metricpage *p); /* NULL: none was read */
+const struct err_list *metricpage_mistakes(const struct metricpage *p);  /* NULL: there are none */
+size_t metricpage_n_mistakes(const struct metricpage *p);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/page.c - a page gone over line by line, and what becomes of it.
+ * collect/metricpage.c - a page gone over line by line, and what becomes of it.
  */
-#include "collect/page.h"
+#include "collect/metricpage.h"
 
 #include <errno.h>
 #include <math.h>
@@ -10,40 +10,40 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "collect/page_private.h"
+#include "collect/metricpage_private.h"
 
 enum {
     MISTAKES_RATIO = 10,   /* one line in so many may be wrong */
     LOOK_AGAIN_ROUNDS = 10 /* for values where there were none */
 };
 
-int page_new(const struct scrape_job *j, struct labels labels, struct page **ret)
+int metricpage_new(const struct scrape_job *j, struct labels labels, struct metricpage **ret)
 {
-    struct page *p = mem_zalloc(1, sizeof(*p));
+    struct metricpage *p = mem_zalloc(1, sizeof(*p));
 
     if (!p)
         return -ENOMEM;
     arena_init(&p->arena, NULL);
     arena_init(&p->scratch, NULL);
-    live_init(&p->live);
+    present_init(&p->live);
     p->job = j;
     p->missing.started_s = (double)NAN;
     if (labels_copy(&p->arena, labels, &p->labels) < 0) {
-        (void)page_free(p);
+        (void)metricpage_free(p);
         return -ENOMEM;
     }
     *ret = p;
     return 0;
 }
 
-struct page *page_free(struct page *p)
+struct metricpage *metricpage_free(struct metricpage *p)
 {
     if (!p)
         return NULL;
-    page_missing_done(&p->missing);
-    p->model = page_model_free(p->model);
-    page_table_done(&p->table);
-    live_done(&p->live);
+    metricpage_missing_done(&p->missing);
+    p->model = metricpage_model_free(p->model);
+    metricpage_table_done(&p->table);
+    present_done(&p->live);
     arena_done(&p->scratch);
     arena_done(&p->arena);
     mem_free(p->mistakes);
@@ -51,15 +51,15 @@ struct page *page_free(struct page *p)
     return NULL;
 }
 
-void page_rejob(struct page *p, const struct scrape_job *j)
+void metricpage_rejob(struct metricpage *p, const struct scrape_job *j)
 {
-    page_missing_clear(&p->missing);
-    p->model = page_model_free(p->model);
-    page_table_clear(&p->table);
+    metricpage_missing_clear(&p->missing);
+    p->model = metricpage_model_free(p->model);
+    metricpage_table_clear(&p->table);
     p->job = j;
 }
 
-int page_refuse(struct page *p, int r, const char *fmt, ...)
+int metricpage_refuse(struct metricpage *p, int r, const char *fmt, ...)
 {
     va_list ap;
 
@@ -72,18 +72,18 @@ int page_refuse(struct page *p, int r, const char *fmt, ...)
 /* --- lines --- */
 
 struct reading {
-    struct page *p;
+    struct metricpage *p;
     struct batch *out;
     int64_t t_ms;
-    struct page_counts counts;
+    struct metricpage_counts counts;
     size_t n_lines;
     uint64_t types_hash;
-    struct page_entry *last; /* of the line before */
+    struct metricpage_entry *last; /* of the line before */
 };
 
 static int add_mistake(struct reading *rd, size_t line, int column, const char *why)
 {
-    struct page *p = rd->p;
+    struct metricpage *p = rd->p;
 
     if (!p->mistakes) {
         p->mistakes = mem_alloc(sizeof(*p->mistakes));
@@ -106,10 +106,10 @@ static uint64_t mix(uint64_t h, struct span s)
 }
 
 /* That a series is on this page; false: it is there already. */
-static bool see(struct reading *rd, struct page_entry *e)
+static bool see(struct reading *rd, struct metricpage_entry *e)
 {
-    struct page *p = rd->p;
-    struct page_name *name = e->name;
+    struct metricpage *p = rd->p;
+    struct metricpage_name *name = e->name;
     bool is_new = e->kept == 0 || e->kept != p->last_round;
     /* As Prometheus counts: what a page had that was refused is not new any more. */
     bool is_added = e->round == 0 || e->round < p->last_round;
@@ -129,9 +129,9 @@ static bool see(struct reading *rd, struct page_entry *e)
     return true;
 }
 
-static int take_sample(struct reading *rd, const struct text_item *item, struct page_entry *e)
+static int take_sample(struct reading *rd, const struct text_item *item, struct metricpage_entry *e)
 {
-    struct page *p = rd->p;
+    struct metricpage *p = rd->p;
     bool has_time = item->has_time && p->job->honors_timestamps;
 
     if (rd->last)
@@ -147,23 +147,23 @@ static int take_sample(struct reading *rd, const struct text_item *item, struct 
         return 0;
     rd->counts.n_kept++;
     if (p->job->limits.samples > 0 && rd->counts.n_kept > p->job->limits.samples)
-        return page_refuse(p, -E2BIG, "more than %llu samples, the job's limit",
-                           (unsigned long long)p->job->limits.samples);
-    int r = live_tell(&p->live, e->series, has_time ? item->t_ms : rd->t_ms, item->v, !has_time,
-                      rd->out);
-    return r == -E2BIG ? page_refuse(p, r, "more samples than fit into memory") : r;
+        return metricpage_refuse(p, -E2BIG, "more than %llu samples, the job's limit",
+                                 (unsigned long long)p->job->limits.samples);
+    int r = present_tell(&p->live, e->series, has_time ? item->t_ms : rd->t_ms, item->v, !has_time,
+                         rd->out);
+    return r == -E2BIG ? metricpage_refuse(p, r, "more samples than fit into memory") : r;
 }
 
-static int take_item(struct reading *rd, const struct text_item *item, struct page_entry *e)
+static int take_item(struct reading *rd, const struct text_item *item, struct metricpage_entry *e)
 {
     int r = 0;
 
     rd->n_lines++;
     switch (item->kind) {
     case TEXT_SAMPLE:
-        e = e ? e : page_table_find(&rd->p->table, item->series);
+        e = e ? e : metricpage_table_find(&rd->p->table, item->series);
         if (!e)
-            r = page_entry_new(rd->p, item, &e);
+            r = metricpage_entry_new(rd->p, item, &e);
         rd->counts.n_samples += r < 0; /* it was there, whatever it does */
         return r < 0 ? r : take_sample(rd, item, e);
     case TEXT_TYPE:
@@ -188,7 +188,7 @@ static int read_lines(struct reading *rd, struct span body, enum text_format for
 
     text_init(&t, body, format);
     for (;;) {
-        struct page_entry *e = rd->last ? rd->last->follower : NULL;
+        struct metricpage_entry *e = rd->last ? rd->last->follower : NULL;
         if (!e || !text_next_same(&t, e->bytes, &item)) {
             text_next(&t, &item);
             e = NULL;
@@ -203,30 +203,31 @@ static int read_lines(struct reading *rd, struct span body, enum text_format for
 
 static int check_lines(const struct reading *rd, struct span body, enum text_format format)
 {
-    struct page *p = rd->p;
+    struct metricpage *p = rd->p;
     const char *why = engine_why_no_page(body);
     struct span end = body;
 
     while (end.n > 0 && strchr(" \t\r\n", end.p[end.n - 1]))
         end.n--;
     if (format == TEXT_OPENMETRICS && !span_ends_with(end, SPAN("# EOF")))
-        return page_refuse(p, -EBADMSG, "the page is cut: it does not end with \"# EOF\"");
+        return metricpage_refuse(p, -EBADMSG, "the page is cut: it does not end with \"# EOF\"");
     if (p->n_mistakes * MISTAKES_RATIO <= rd->n_lines)
         return 0;
     if (why && body.n > 0)
-        return page_refuse(p, -EBADMSG, "%s", why);
+        return metricpage_refuse(p, -EBADMSG, "%s", why);
     const struct err_item *first = &p->mistakes->items[0];
-    return page_refuse(p, -EBADMSG, "%zu of %zu lines cannot be read; line %d, column %d: %s",
-                       p->n_mistakes, rd->n_lines, first->line, first->column, first->err.text);
+    return metricpage_refuse(p, -EBADMSG, "%zu of %zu lines cannot be read; line %d, column %d: %s",
+                             p->n_mistakes, rd->n_lines, first->line, first->column,
+                             first->err.text);
 }
 
 /* --- the page --- */
 
 /* Whether names came or went, or series of names that signals read. */
-static bool has_changed(const struct page *p)
+static bool has_changed(const struct metricpage *p)
 {
     for (size_t i = 0; i < p->table.n_name_buckets; i++)
-        for (const struct page_name *n = p->table.names[i]; n; n = n->next) {
+        for (const struct metricpage_name *n = p->table.names[i]; n; n = n->next) {
             size_t n_now = n->round == p->round ? n->n : 0;
             if ((n_now > 0) != (n->n_kept > 0) ||
                 (n->is_used && (n->has_new || n_now != n->n_kept)))
@@ -235,9 +236,9 @@ static bool has_changed(const struct page *p)
     return false;
 }
 
-static bool is_another(const struct page *p, const struct reading *rd)
+static bool is_another(const struct metricpage *p, const struct reading *rd)
 {
-    const struct page_model *m = p->model;
+    const struct metricpage_model *m = p->model;
 
     return !m || rd->types_hash != p->types_hash || has_changed(p) ||
            (m->has_no_data && p->round - m->made_in >= LOOK_AGAIN_ROUNDS);
@@ -245,36 +246,36 @@ static bool is_another(const struct page *p, const struct reading *rd)
 
 static int tell_signals(struct reading *rd, struct span body, enum text_format format)
 {
-    struct page *p = rd->p;
+    struct metricpage *p = rd->p;
     bool is_lost = false;
-    int r = is_another(p, rd) ? page_model_make(p, body, format, rd->t_ms) : 0;
+    int r = is_another(p, rd) ? metricpage_model_make(p, body, format, rd->t_ms) : 0;
 
     if (r == 0)
-        r = page_model_read(p, &is_lost);
+        r = metricpage_model_read(p, &is_lost);
     if (r == 0 && is_lost && p->model->made_in != p->round) {
-        r = page_model_make(p, body, format, rd->t_ms);
+        r = metricpage_model_make(p, body, format, rd->t_ms);
         if (r == 0)
-            r = page_model_read(p, &is_lost);
+            r = metricpage_model_read(p, &is_lost);
     }
     if (r == 0)
-        r = page_model_tell(p, rd->t_ms, rd->out);
-    return r == 0 ? page_missing_tell(p, rd->t_ms, rd->out) : r;
+        r = metricpage_model_tell(p, rd->t_ms, rd->out);
+    return r == 0 ? metricpage_missing_tell(p, rd->t_ms, rd->out) : r;
 }
 
 static int read_page(struct reading *rd, struct span body, enum text_format format)
 {
-    struct page *p = rd->p;
+    struct metricpage *p = rd->p;
     int r = read_lines(rd, body, format);
 
     if (r == 0)
         r = check_lines(rd, body, format);
     if (r == 0)
         r = tell_signals(rd, body, format);
-    return r == 0 ? live_end(&p->live, rd->t_ms, rd->out) : r;
+    return r == 0 ? present_end(&p->live, rd->t_ms, rd->out) : r;
 }
 
-int page_read(struct page *p, struct span body, enum text_format format, int64_t t_ms,
-              struct batch *out, struct page_counts *ret, const char **ret_words)
+int metricpage_read(struct metricpage *p, struct span body, enum text_format format, int64_t t_ms,
+                    struct batch *out, struct metricpage_counts *ret, const char **ret_words)
 {
     struct reading rd = {.p = p, .out = out, .t_ms = t_ms};
 
@@ -283,43 +284,43 @@ int page_read(struct page *p, struct span body, enum text_format format, int64_t
     p->words[0] = '\0';
     if (p->mistakes)
         err_list_init(p->mistakes);
-    live_begin(&p->live, out);
+    present_begin(&p->live, out);
     int r = read_page(&rd, body, format);
     arena_done(&p->scratch);
     *ret = rd.counts;
     if (r < 0) {
-        live_abort(&p->live, out);
+        present_abort(&p->live, out);
         if (p->model && p->model->made_in == p->round) /* of a page that never was */
-            p->model = page_model_free(p->model);
+            p->model = metricpage_model_free(p->model);
         *ret_words = p->words[0] ? p->words : err_str(r);
         return r;
     }
-    page_table_keep(&p->table, p->round);
+    metricpage_table_keep(&p->table, p->round);
     p->last_round = p->round;
     p->types_hash = rd.types_hash;
     return 0;
 }
 
-int page_gone(struct page *p, int64_t t_ms, struct batch *out)
+int metricpage_gone(struct metricpage *p, int64_t t_ms, struct batch *out)
 {
-    live_begin(&p->live, out);
-    int r = live_end(&p->live, t_ms, out);
+    present_begin(&p->live, out);
+    int r = present_end(&p->live, t_ms, out);
     if (r < 0)
-        live_abort(&p->live, out);
+        present_abort(&p->live, out);
     return r;
 }
 
-const struct engine_page *page_engine(const struct page *p)
+const struct engine_page *metricpage_engine(const struct metricpage *p)
 {
     return p->model ? &p->model->page : NULL;
 }
 
-const struct err_list *page_mistakes(const struct page *p)
+const struct err_list *metricpage_mistakes(const struct metricpage *p)
 {
     return p->n_mistakes > 0 ? p->mistakes : NULL;
 }
 
-size_t page_n_mistakes(const struct page *p)
+size_t metricpage_n_mistakes(const struct metricpage *p)
 {
     return p->n_mistakes;
 }

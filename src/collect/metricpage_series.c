@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/page_series.c - series of a page by their bytes, and names of samples.
+ * collect/metricpage_series.c - series of a page by their bytes, and names of samples.
  */
 #include <errno.h>
 
 #include "base/mem.h"
-#include "collect/page_private.h"
+#include "collect/metricpage_private.h"
 
 enum { BUCKETS_MIN = 64 };
 
@@ -27,25 +27,27 @@ static uint64_t hash_of(struct span s)
 
 /* --- names --- */
 
-static struct page_name *find_name(const struct page_table *t, struct span name, uint64_t hash)
+static struct metricpage_name *find_name(const struct metricpage_table *t, struct span name,
+                                         uint64_t hash)
 {
-    struct page_name *n = t->n_name_buckets > 0 ? t->names[hash & (t->n_name_buckets - 1)] : NULL;
+    struct metricpage_name *n =
+        t->n_name_buckets > 0 ? t->names[hash & (t->n_name_buckets - 1)] : NULL;
 
     while (n && (n->hash != hash || !span_eq(n->name, name)))
         n = n->next;
     return n;
 }
 
-static int grow_names(struct page_table *t)
+static int grow_names(struct metricpage_table *t)
 {
     size_t n = t->n_name_buckets > 0 ? 2 * t->n_name_buckets : BUCKETS_MIN;
-    struct page_name **buckets = mem_zalloc(n, sizeof(struct page_name *));
+    struct metricpage_name **buckets = mem_zalloc(n, sizeof(struct metricpage_name *));
 
     if (!buckets)
         return -ENOMEM;
     for (size_t i = 0; i < t->n_name_buckets; i++)
         while (t->names[i]) {
-            struct page_name *one = t->names[i];
+            struct metricpage_name *one = t->names[i];
             t->names[i] = one->next;
             one->next = buckets[one->hash & (n - 1)];
             buckets[one->hash & (n - 1)] = one;
@@ -56,10 +58,10 @@ static int grow_names(struct page_table *t)
     return 0;
 }
 
-static int name_of(struct page_table *t, struct span name, struct page_name **ret)
+static int name_of(struct metricpage_table *t, struct span name, struct metricpage_name **ret)
 {
     uint64_t hash = hash_of(name);
-    struct page_name *n = find_name(t, name, hash);
+    struct metricpage_name *n = find_name(t, name, hash);
 
     if (!n) {
         if (t->n_names >= t->n_name_buckets && grow_names(t) < 0)
@@ -67,7 +69,7 @@ static int name_of(struct page_table *t, struct span name, struct page_name **re
         n = mem_alloc(sizeof(*n) + name.n);
         if (!n)
             return -ENOMEM;
-        *n = (struct page_name){.hash = hash, .name = span_of(n->text, name.n)};
+        *n = (struct metricpage_name){.hash = hash, .name = span_of(n->text, name.n)};
         memcpy(n->text, name.p, name.n);
         n->next = t->names[hash & (t->n_name_buckets - 1)];
         t->names[hash & (t->n_name_buckets - 1)] = n;
@@ -79,10 +81,10 @@ static int name_of(struct page_table *t, struct span name, struct page_name **re
 
 /* --- entries --- */
 
-struct page_entry *page_table_find(const struct page_table *t, struct span bytes)
+struct metricpage_entry *metricpage_table_find(const struct metricpage_table *t, struct span bytes)
 {
     uint64_t hash = hash_of(bytes);
-    struct page_entry *e =
+    struct metricpage_entry *e =
         t->n_entry_buckets > 0 ? t->entries[hash & (t->n_entry_buckets - 1)] : NULL;
 
     while (e && (e->hash != hash || !span_eq(e->bytes, bytes)))
@@ -90,16 +92,16 @@ struct page_entry *page_table_find(const struct page_table *t, struct span bytes
     return e;
 }
 
-static int grow_entries(struct page_table *t)
+static int grow_entries(struct metricpage_table *t)
 {
     size_t n = t->n_entry_buckets > 0 ? 2 * t->n_entry_buckets : BUCKETS_MIN;
-    struct page_entry **buckets = mem_zalloc(n, sizeof(struct page_entry *));
+    struct metricpage_entry **buckets = mem_zalloc(n, sizeof(struct metricpage_entry *));
 
     if (!buckets)
         return -ENOMEM;
     for (size_t i = 0; i < t->n_entry_buckets; i++)
         while (t->entries[i]) {
-            struct page_entry *one = t->entries[i];
+            struct metricpage_entry *one = t->entries[i];
             t->entries[i] = one->next;
             one->next = buckets[one->hash & (n - 1)];
             buckets[one->hash & (n - 1)] = one;
@@ -110,19 +112,19 @@ static int grow_entries(struct page_table *t)
     return 0;
 }
 
-static void entry_free(struct page_entry *e)
+static void entry_free(struct metricpage_entry *e)
 {
-    live_let_go(e->series);
+    present_let_go(e->series);
     mem_free(e);
 }
 
-static int over_limit(struct page *p, const char *what, size_t is, uint64_t limit)
+static int over_limit(struct metricpage *p, const char *what, size_t is, uint64_t limit)
 {
-    return page_refuse(p, -E2BIG, "%s: %zu, the job's limit is %llu", what, is,
-                       (unsigned long long)limit);
+    return metricpage_refuse(p, -E2BIG, "%s: %zu, the job's limit is %llu", what, is,
+                             (unsigned long long)limit);
 }
 
-static int check_limits(struct page *p, struct labels l)
+static int check_limits(struct metricpage *p, struct labels l)
 {
     const struct scrape_limits *max = &p->job->limits;
 
@@ -138,24 +140,25 @@ static int check_limits(struct page *p, struct labels l)
 }
 
 /* Labels behind relabelling. 1: it stays; 0: it is dropped. */
-static int relabel(struct page *p, struct labels own, struct span written, struct labels *ret)
+static int relabel(struct metricpage *p, struct labels own, struct span written, struct labels *ret)
 {
     struct labels l;
-    int r = page_labels_written(p->job, p->labels, own, written, &p->scratch, &l);
+    int r = metricpage_labels_written(p->job, p->labels, own, written, &p->scratch, &l);
 
     if (r == 0)
         r = relabel_apply(p->job->metric_relabel, l, &p->scratch, ret);
     if (r == -E2BIG)
-        return page_refuse(p, r, "a label is too long for metric_relabel_configs");
+        return metricpage_refuse(p, r, "a label is too long for metric_relabel_configs");
     if (r <= 0 || ret->n == 0)
         return r < 0 ? r : 0;
     if (!labels_is_metric_name(labels_name(*ret)))
-        return page_refuse(p, -EINVAL, "metric_relabel_configs leave a series without a name");
+        return metricpage_refuse(p, -EINVAL,
+                                 "metric_relabel_configs leave a series without a name");
     r = check_limits(p, *ret);
     return r < 0 ? r : 1;
 }
 
-static int fill(struct page *p, struct page_entry *e)
+static int fill(struct metricpage *p, struct metricpage_entry *e)
 {
     struct labels own, labels = {NULL, 0};
     int r = text_labels(e->bytes, &p->scratch, &own, &e->mistake);
@@ -166,20 +169,21 @@ static int fill(struct page *p, struct page_entry *e)
     if (r == 0)
         r = relabel(p, own, e->bytes, &labels);
     if (r > 0)
-        r = live_hold(&p->live, labels, &e->series);
+        r = present_hold(&p->live, labels, &e->series);
     return r;
 }
 
-int page_entry_new(struct page *p, const struct text_item *item, struct page_entry **ret)
+int metricpage_entry_new(struct metricpage *p, const struct text_item *item,
+                         struct metricpage_entry **ret)
 {
-    struct page_table *t = &p->table;
+    struct metricpage_table *t = &p->table;
 
     if (t->n_entries >= t->n_entry_buckets && grow_entries(t) < 0)
         return -ENOMEM;
-    struct page_entry *e = mem_alloc(sizeof(*e) + item->series.n);
+    struct metricpage_entry *e = mem_alloc(sizeof(*e) + item->series.n);
     if (!e)
         return -ENOMEM;
-    *e = (struct page_entry){.hash = hash_of(item->series)};
+    *e = (struct metricpage_entry){.hash = hash_of(item->series)};
     e->bytes = span_of(e->text, item->series.n);
     memcpy(e->text, item->series.p, item->series.n);
     int r = fill(p, e);
@@ -197,15 +201,15 @@ int page_entry_new(struct page *p, const struct text_item *item, struct page_ent
 /* --- all of them --- */
 
 /* Those that no page had since that round; first out of the order of lines, then for good. */
-static void forget(struct page_table *t, uint64_t round)
+static void forget(struct metricpage_table *t, uint64_t round)
 {
     for (size_t i = 0; i < t->n_entry_buckets; i++)
-        for (struct page_entry *e = t->entries[i]; e; e = e->next)
+        for (struct metricpage_entry *e = t->entries[i]; e; e = e->next)
             if (e->follower && e->follower->kept < round)
                 e->follower = NULL;
     for (size_t i = 0; i < t->n_entry_buckets; i++)
-        for (struct page_entry **at = &t->entries[i]; *at;) {
-            struct page_entry *e = *at;
+        for (struct metricpage_entry **at = &t->entries[i]; *at;) {
+            struct metricpage_entry *e = *at;
             if (e->kept >= round) {
                 at = &e->next;
                 continue;
@@ -216,17 +220,17 @@ static void forget(struct page_table *t, uint64_t round)
         }
 }
 
-void page_table_keep(struct page_table *t, uint64_t round)
+void metricpage_table_keep(struct metricpage_table *t, uint64_t round)
 {
     bool has_old = false;
 
     for (size_t i = 0; i < t->n_name_buckets; i++)
-        for (struct page_name *n = t->names[i]; n; n = n->next) {
+        for (struct metricpage_name *n = t->names[i]; n; n = n->next) {
             n->n_kept = n->round == round ? n->n : 0;
             n->has_new = false;
         }
     for (size_t i = 0; i < t->n_entry_buckets; i++)
-        for (struct page_entry *e = t->entries[i]; e; e = e->next) {
+        for (struct metricpage_entry *e = t->entries[i]; e; e = e->next) {
             e->kept = e->round == round ? round : e->kept;
             has_old = has_old || e->kept + PAGE_FORGET <= round;
         }
@@ -234,37 +238,37 @@ void page_table_keep(struct page_table *t, uint64_t round)
         forget(t, round < PAGE_FORGET ? 1 : round - PAGE_FORGET + 1);
 }
 
-void page_table_use(struct page_table *t, const struct families_selection *f)
+void metricpage_table_use(struct metricpage_table *t, const struct families_selection *f)
 {
     for (size_t i = 0; i < t->n_name_buckets; i++)
-        for (struct page_name *n = t->names[i]; n; n = n->next)
+        for (struct metricpage_name *n = t->names[i]; n; n = n->next)
             n->is_used = false;
     for (size_t i = 0; i < f->n_slots; i++) {
         struct span name = labels_name(f->slots[i].labels);
-        struct page_name *n = find_name(t, name, hash_of(name));
+        struct metricpage_name *n = find_name(t, name, hash_of(name));
         if (n)
             n->is_used = true;
     }
 }
 
-void page_table_clear(struct page_table *t)
+void metricpage_table_clear(struct metricpage_table *t)
 {
     forget(t, UINT64_MAX);
     for (size_t i = 0; i < t->n_name_buckets; i++)
-        for (struct page_name *n = t->names[i]; n; n = n->next)
+        for (struct metricpage_name *n = t->names[i]; n; n = n->next)
             n->n_kept = 0;
 }
 
-void page_table_done(struct page_table *t)
+void metricpage_table_done(struct metricpage_table *t)
 {
     forget(t, UINT64_MAX);
     for (size_t i = 0; i < t->n_name_buckets; i++)
         while (t->names[i]) {
-            struct page_name *n = t->names[i];
+            struct metricpage_name *n = t->names[i];
             t->names[i] = n->next;
             mem_free(n);
         }
     mem_free(t->entries);
     mem_free(t->names);
-    *t = (struct page_table){.entries = NULL};
+    *t = (struct metricpage_table){.entries = NULL};
 }

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/collector_feeds.c - two threads that look, one at files and one in DNS, so that a name
+ * collect/feeds.c - two threads that look, one at files and one in DNS, so that a name
  * server that hangs keeps no file waiting.
  */
+#include "collect/feeds.h"
+
 #include <errno.h>
-#include <time.h>
+#include <pthread.h>
 
 #include "base/mem.h"
 #include "base/process.h"
-#include "collect/collector_private.h"
+#include "collect/deadline.h"
 
 enum { KIND_FILES, KIND_DNS, KIND_COUNT_, END_MS = 2000, RETRY_MS = 1000 };
 
@@ -135,17 +137,11 @@ static struct feed *first_due(const struct feed_list *l)
 
 static void wait_until(struct feeds *f, const struct feed *first, mono_t now)
 {
-    int64_t wait_ns = first ? mono_diff(first->due, now) : 0;
-    struct timespec end;
-
     if (!first) {
         pthread_cond_wait(&f->changed, &f->lock);
         return;
     }
-    clock_gettime(CLOCK_MONOTONIC, &end);
-    int64_t ns = end.tv_nsec + wait_ns % NS_PER_S;
-    end.tv_sec += wait_ns / NS_PER_S + ns / NS_PER_S;
-    end.tv_nsec = ns % NS_PER_S;
+    struct timespec end = deadline_in(mono_diff(first->due, now));
     pthread_cond_timedwait(&f->changed, &f->lock, &end);
 }
 
@@ -256,8 +252,6 @@ int feeds_new(void (*wake)(void *ctx), void *ctx, struct feeds **ret)
 
 void feeds_stop(struct feeds *f)
 {
-    struct timespec end;
-
     if (!f)
         return;
     pthread_mutex_lock(&f->lock);
@@ -265,11 +259,9 @@ void feeds_stop(struct feeds *f)
     f->wake = NULL;
     pthread_cond_broadcast(&f->changed);
     pthread_mutex_unlock(&f->lock);
-    clock_gettime(CLOCK_REALTIME, &end);
-    end.tv_sec += END_MS / 1000;
+    struct timespec end = deadline_in(END_MS * NS_PER_MS);
     for (; f->n_threads > 0; f->n_threads--)
-        if (pthread_timedjoin_np(f->threads[f->n_threads - 1], NULL, &end) != 0)
-            pthread_detach(f->threads[f->n_threads - 1]);
+        deadline_join(f->threads[f->n_threads - 1], &end);
 }
 
 struct feeds *feeds_free(struct feeds *f)

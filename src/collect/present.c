@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/live.c - series by their labels, and rounds.
+ * collect/present.c - series by their labels, and rounds.
  */
-#include "collect/live.h"
+#include "collect/present.h"
 
 #include <errno.h>
 
@@ -11,39 +11,39 @@
 
 enum { BUCKETS_MIN = 64 };
 
-void live_init(struct live *l)
+void present_init(struct present *l)
 {
-    *l = (struct live){._buckets = NULL};
+    *l = (struct present){._buckets = NULL};
 }
 
-void live_done(struct live *l)
+void present_done(struct present *l)
 {
     for (size_t i = 0; i < l->_n_buckets; i++)
         while (l->_buckets[i]) {
-            struct live_series *s = l->_buckets[i];
+            struct present_series *s = l->_buckets[i];
             l->_buckets[i] = s->_next;
             mem_free(s);
         }
     mem_free(l->_buckets);
-    live_init(l);
+    present_init(l);
 }
 
-void live_begin(struct live *l, const struct batch *out)
+void present_begin(struct present *l, const struct batch *out)
 {
     l->_round++;
     l->_n_before = out->n;
 }
 
-static int grow(struct live *l)
+static int grow(struct present *l)
 {
     size_t n = l->_n_buckets > 0 ? 2 * l->_n_buckets : BUCKETS_MIN;
-    struct live_series **buckets = mem_zalloc(n, sizeof(struct live_series *));
+    struct present_series **buckets = mem_zalloc(n, sizeof(struct present_series *));
 
     if (!buckets)
         return -ENOMEM;
     for (size_t i = 0; i < l->_n_buckets; i++)
         while (l->_buckets[i]) {
-            struct live_series *s = l->_buckets[i];
+            struct present_series *s = l->_buckets[i];
             l->_buckets[i] = s->_next;
             s->_next = buckets[s->_hash & (n - 1)];
             buckets[s->_hash & (n - 1)] = s;
@@ -63,27 +63,27 @@ static struct span put(char **at, struct span s)
 }
 
 /* In one piece with its labels. */
-static struct live_series *series_new(struct labels l, uint64_t hash)
+static struct present_series *series_new(struct labels l, uint64_t hash)
 {
     size_t n_bytes = 0;
 
     for (size_t i = 0; i < l.n; i++)
         n_bytes += l.at[i].name.n + l.at[i].value.n;
-    struct live_series *s = mem_alloc(sizeof(*s) + l.n * sizeof(struct label) + n_bytes);
+    struct present_series *s = mem_alloc(sizeof(*s) + l.n * sizeof(struct label) + n_bytes);
     if (!s)
         return NULL;
     struct label *pairs = (struct label *)(s + 1);
     char *at = (char *)(pairs + l.n);
-    *s = (struct live_series){.labels = {pairs, l.n}, ._hash = hash};
+    *s = (struct present_series){.labels = {pairs, l.n}, ._hash = hash};
     for (size_t i = 0; i < l.n; i++)
         pairs[i] = (struct label){put(&at, l.at[i].name), put(&at, l.at[i].value)};
     return s;
 }
 
-int live_hold(struct live *l, struct labels labels, struct live_series **ret)
+int present_hold(struct present *l, struct labels labels, struct present_series **ret)
 {
     uint64_t hash = labels_hash(labels);
-    struct live_series *s = l->_n_buckets > 0 ? l->_buckets[hash & (l->_n_buckets - 1)] : NULL;
+    struct present_series *s = l->_n_buckets > 0 ? l->_buckets[hash & (l->_n_buckets - 1)] : NULL;
 
     while (s && (s->_hash != hash || !labels_eq(s->labels, labels)))
         s = s->_next;
@@ -102,14 +102,14 @@ int live_hold(struct live *l, struct labels labels, struct live_series **ret)
     return 0;
 }
 
-void live_let_go(struct live_series *s)
+void present_let_go(struct present_series *s)
 {
     if (s)
         s->_n_held--;
 }
 
-int live_tell(struct live *l, struct live_series *s, int64_t t_ms, double v, bool ends,
-              struct batch *out)
+int present_tell(struct present *l, struct present_series *s, int64_t t_ms, double v, bool ends,
+                 struct batch *out)
 {
     if (s->_round == l->_round) {
         out->at[s->_at].t_ms = t_ms;
@@ -126,18 +126,18 @@ int live_tell(struct live *l, struct live_series *s, int64_t t_ms, double v, boo
     return 0;
 }
 
-static int add_markers(const struct live *l, int64_t t_ms, struct batch *out)
+static int add_markers(const struct present *l, int64_t t_ms, struct batch *out)
 {
     int r = 0;
 
     for (size_t i = 0; i < l->_n_buckets; i++)
-        for (const struct live_series *s = l->_buckets[i]; s && r == 0; s = s->_next)
+        for (const struct present_series *s = l->_buckets[i]; s && r == 0; s = s->_next)
             if (s->_is_there && s->_round != l->_round)
                 r = batch_add(out, s->labels, t_ms, series_stale(), NULL);
     return r;
 }
 
-int live_end(struct live *l, int64_t t_ms, struct batch *out)
+int present_end(struct present *l, int64_t t_ms, struct batch *out)
 {
     size_t n = out->n;
     int r = add_markers(l, t_ms, out);
@@ -147,8 +147,8 @@ int live_end(struct live *l, int64_t t_ms, struct batch *out)
         return r;
     }
     for (size_t i = 0; i < l->_n_buckets; i++)
-        for (struct live_series **at = &l->_buckets[i]; *at;) {
-            struct live_series *s = *at;
+        for (struct present_series **at = &l->_buckets[i]; *at;) {
+            struct present_series *s = *at;
             s->_is_there = s->_round == l->_round && s->_ends;
             if (s->_is_there || s->_n_held > 0) {
                 at = &s->_next;
@@ -161,7 +161,7 @@ int live_end(struct live *l, int64_t t_ms, struct batch *out)
     return 0;
 }
 
-void live_abort(struct live *l, struct batch *out)
+void present_abort(struct present *l, struct batch *out)
 {
     out->n = l->_n_before;
     l->_round++; /* nothing was told in it */

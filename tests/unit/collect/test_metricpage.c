@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/page.h"
+#include "collect/metricpage.h"
 
 #include <errno.h>
 
@@ -165,7 +165,7 @@ static void test_limits(void **state)
         if (!strstr(t.words, rows[i].words))
             fail_msg("%s: %s", rows[i].keys, t.words);
         /* What was there is still there, until it is told to be gone. */
-        assert_int_equal(page_gone(t.page, t.t_ms, t.batch), 0);
+        assert_int_equal(metricpage_gone(t.page, t.t_ms, t.batch), 0);
         assert_row(rows[i].keys, t.batch->n == n);
         pagetest_read(&t, rows[i].good);
         assert_row(rows[i].keys, t.batch->n == n && t.counts.n_added == 0);
@@ -192,8 +192,8 @@ static void test_mistakes(void **state)
     for (int i = 0; i < 2; i++) {
         pagetest_read(&t, text);
         assert_int_equal(t.batch->n, 9);
-        assert_int_equal(page_n_mistakes(t.page), 1);
-        assert_int_equal(page_mistakes(t.page)->items[0].line, 10);
+        assert_int_equal(metricpage_n_mistakes(t.page), 1);
+        assert_int_equal(metricpage_mistakes(t.page)->items[0].line, 10);
         assert_int_equal(t.counts.n_samples, 9);
     }
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
@@ -204,7 +204,7 @@ static void test_mistakes(void **state)
             fail_msg("%s: %s", bad[i].body, t.words);
     }
     assert_int_equal(pagetest_read_as(&t, SPAN("a 1\n# EOF\n"), TEXT_OPENMETRICS), 0);
-    assert_null(page_mistakes(t.page));
+    assert_null(metricpage_mistakes(t.page));
     assert_int_equal(pagetest_read_as(&t, SPAN("a 1\n"), TEXT_OPENMETRICS), -EBADMSG);
     assert_non_null(strstr(t.words, "cut"));
     pagetest_done(&t);
@@ -220,15 +220,15 @@ static void test_another_job(void **state)
     (void)state;
     pagetest_init(&t, "");
     pagetest_read(&t, "a 1\nb 2\n");
-    page_rejob(t.page, &f->jobs[0]);
+    metricpage_rejob(t.page, &f->jobs[0]);
     pagetest_read(&t, "a 1\nb 2\n");
     assert_int_equal(t.batch->n, 3);
     assert_value(&t, "a{" L ", zone=\"eu\"}", 1);
     assert_stale(&t, "a{" L "}");
     assert_stale(&t, "b{" L "}");
-    page_rejob(t.page, &t.file->jobs[0]);
+    metricpage_rejob(t.page, &t.file->jobs[0]);
     scrape_file_unref(f);
-    assert_int_equal(page_gone(t.page, t.t_ms, t.batch), 0);
+    assert_int_equal(metricpage_gone(t.page, t.t_ms, t.batch), 0);
     assert_int_equal(t.batch->n, 4);
     pagetest_done(&t);
 }
@@ -337,26 +337,26 @@ static int read_twice(void *ctx)
         "vllm:num_requests_waiting{model_name=\"m\"} 1\nb{job=\"x\"} 1\nz{z z\n";
     const struct scrape_job *j = ctx;
     const struct label label = {SPAN_INIT("job"), SPAN_INIT("j")};
-    struct page *p = NULL;
+    struct metricpage *p = NULL;
     struct batch *b = NULL;
-    struct page_counts counts;
+    struct metricpage_counts counts;
     const char *words;
     int r = batch_new(&b);
 
     if (r == 0)
-        r = page_new(j, (struct labels){&label, 1}, &p);
+        r = metricpage_new(j, (struct labels){&label, 1}, &p);
     for (int i = 0; i < 2 && r == 0; i++) {
         size_t n = b->n;
-        r = page_read(p, span_of(page, sizeof(page) - (i == 0 ? 6 : 1)), TEXT_PROMETHEUS, i, b,
-                      &counts, &words);
+        r = metricpage_read(p, span_of(page, sizeof(page) - (i == 0 ? 6 : 1)), TEXT_PROMETHEUS, i,
+                            b, &counts, &words);
         if (r == -EBADMSG)
             r = 0;
         if (r < 0)
             assert_int_equal(b->n, n);
     }
     if (r == 0)
-        r = page_gone(p, 5, b);
-    page_free(p);
+        r = metricpage_gone(p, 5, b);
+    metricpage_free(p);
     batch_free(b);
     return r;
 }

@@ -171,7 +171,7 @@ static void test_scraped_again(void **state)
             assert_int_equal(count_missing(&t, "drifted"), 0);
             work(30);
         }
-        const struct engine_page *page = page_engine(t.page);
+        const struct engine_page *page = metricpage_engine(t.page);
         assert_int_equal(page->n_engines, 1);
         pagetest_done(&t);
     }
@@ -264,7 +264,7 @@ static void test_drift(void **state)
             assert_none(&t, KV);
     }
     /* The page being away changes nothing. */
-    assert_int_equal(page_gone(t.page, t.t_ms, t.batch), 0);
+    assert_int_equal(metricpage_gone(t.page, t.t_ms, t.batch), 0);
     pagetest_read(&t, text);
     assert_value(&t, DRIFTED, 1);
     t.t_ms += DAY_MS - 10 * PAGETEST_STEP_MS;
@@ -324,7 +324,7 @@ static void test_no_engine_any_more(void **state)
     pagetest_read(&t, "# TYPE python_info gauge\npython_info 1\n");
     assert_value(&t, DRIFTED, 1);
     assert_stale(&t, KV);
-    assert_int_equal(page_engine(t.page)->n_engines, 0);
+    assert_int_equal(metricpage_engine(t.page)->n_engines, 0);
     pagetest_done(&t);
 }
 

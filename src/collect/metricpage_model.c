@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/page_model.c - a page as an engine's: recognised once, read at every scrape.
+ * collect/metricpage_model.c - a page as an engine's: recognised once, read at every scrape.
  *
  * What signals need of a page is copied with a place for each value; series know their place, so
  * that a scrape sets values and does nothing else before signals are worked out.
@@ -9,19 +9,19 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "collect/page_private.h"
+#include "collect/metricpage_private.h"
 
 /* --- samples of signals --- */
 
-static void signals_done(struct page_signals *s)
+static void signals_done(struct metricpage_signals *s)
 {
     for (size_t i = 0; i < s->n; i++)
-        live_let_go(s->at[i].series);
+        present_let_go(s->at[i].series);
     arena_done(&s->arena);
-    *s = (struct page_signals){.at = NULL};
+    *s = (struct metricpage_signals){.at = NULL};
 }
 
-struct page_model *page_model_free(struct page_model *m)
+struct metricpage_model *metricpage_model_free(struct metricpage_model *m)
 {
     if (!m)
         return NULL;
@@ -33,8 +33,8 @@ struct page_model *page_model_free(struct page_model *m)
 
 /* One value's samples, compared with the list, or put into it. */
 struct walk {
-    struct page *p;
-    struct page_signals *to;
+    struct metricpage *p;
+    struct metricpage_signals *to;
     const struct signal_value *of;
     size_t value, at;
 };
@@ -42,7 +42,7 @@ struct walk {
 static int compare(void *ctx, const char *tail, double le, double v)
 {
     struct walk *w = ctx;
-    struct page_signal *s = w->at < w->to->n ? &w->to->at[w->at] : NULL;
+    struct metricpage_signal *s = w->at < w->to->n ? &w->to->at[w->at] : NULL;
 
     if (!s || s->value != w->value || s->tail != tail || s->from != w->of->from ||
         (le < s->le || le > s->le))
@@ -53,7 +53,7 @@ static int compare(void *ctx, const char *tail, double le, double v)
 }
 
 /* As the last page had them? Then the values are in. */
-static bool is_as_before(struct page_signals *to, const struct signal_value *values, size_t n)
+static bool is_as_before(struct metricpage_signals *to, const struct signal_value *values, size_t n)
 {
     struct walk w = {.to = to};
 
@@ -71,32 +71,32 @@ static bool is_as_before(struct page_signals *to, const struct signal_value *val
 static int put(void *ctx, const char *tail, double le, double v)
 {
     struct walk *w = ctx;
-    struct page_signals *to = w->to;
+    struct metricpage_signals *to = w->to;
     struct arena *scratch = &w->p->scratch;
-    struct page_signal *at = arena_grow(&to->arena, to->at, to->n, 1, &to->cap, sizeof(*at));
+    struct metricpage_signal *at = arena_grow(&to->arena, to->at, to->n, 1, &to->cap, sizeof(*at));
     struct labels own, labels = {NULL, 0};
 
     if (!at)
         return -ENOMEM;
     to->at = at;
-    at[to->n] = (struct page_signal){
+    at[to->n] = (struct metricpage_signal){
         .from = w->of->from, .tail = tail, .le = le, .v = v, .value = w->value};
     int r = signal_sample_labels(w->of, tail, le, scratch, &own);
     if (r == 0)
-        r = page_labels(w->p->job, w->p->labels, own, scratch, &labels);
+        r = metricpage_labels(w->p->job, w->p->labels, own, scratch, &labels);
     if (r == 0)
-        r = live_hold(&w->p->live, labels, &at[to->n].series);
+        r = present_hold(&w->p->live, labels, &at[to->n].series);
     to->n += r == 0;
     return r;
 }
 
-static int list_signals(struct page *p, const struct signal_value *values, size_t n,
-                        struct page_signals *ret)
+static int list_signals(struct metricpage *p, const struct signal_value *values, size_t n,
+                        struct metricpage_signals *ret)
 {
     struct walk w = {.p = p, .to = ret};
     int r = 0;
 
-    *ret = (struct page_signals){.at = NULL};
+    *ret = (struct metricpage_signals){.at = NULL};
     arena_init(&ret->arena, NULL);
     ret->values = arena_array(&ret->arena, n, sizeof(*ret->values));
     if (!ret->values)
@@ -123,11 +123,11 @@ static size_t count_signals(const struct signal_value *values, size_t n)
     return n_signals;
 }
 
-int page_model_read(struct page *p, bool *ret_lost)
+int metricpage_model_read(struct metricpage *p, bool *ret_lost)
 {
-    struct page_model *m = p->model;
+    struct metricpage_model *m = p->model;
     struct signal_value *values = NULL;
-    struct page_signals list;
+    struct metricpage_signals list;
     size_t n = 0, n_signals;
 
     *ret_lost = false;
@@ -155,13 +155,13 @@ int page_model_read(struct page *p, bool *ret_lost)
     return 0;
 }
 
-int page_model_tell(struct page *p, int64_t t_ms, struct batch *out)
+int metricpage_model_tell(struct metricpage *p, int64_t t_ms, struct batch *out)
 {
-    const struct page_signals *s = &p->model->signals;
+    const struct metricpage_signals *s = &p->model->signals;
     int r = 0;
 
     for (size_t i = 0; i < s->n && r == 0; i++)
-        r = live_tell(&p->live, s->at[i].series, t_ms, s->at[i].v, true, out);
+        r = present_tell(&p->live, s->at[i].series, t_ms, s->at[i].v, true, out);
     return r;
 }
 
@@ -264,7 +264,8 @@ static int keep_page(struct arena *a, struct engine_page *page)
 
 /* --- places of values --- */
 
-static int select_families(struct page_model *m, const struct families *f, struct arena *scratch)
+static int select_families(struct metricpage_model *m, const struct families *f,
+                           struct arena *scratch)
 {
     struct span *names = arena_array(scratch, m->page.n_signals * ENGINE_PARTS_MAX, sizeof(*names));
     size_t n = 0, n_unique = 0;
@@ -289,7 +290,7 @@ static int slot_cmp(const void *a, const void *b)
                       ((const struct family_slot *)b)->labels);
 }
 
-static int bind_entry(struct page *p, struct page_entry *e)
+static int bind_entry(struct metricpage *p, struct metricpage_entry *e)
 {
     const struct families_selection *f = &p->model->families;
     struct family_slot key;
@@ -304,14 +305,14 @@ static int bind_entry(struct page *p, struct page_entry *e)
     return 0;
 }
 
-static int bind(struct page *p)
+static int bind(struct metricpage *p)
 {
     const struct families_selection *f = &p->model->families;
     int r = 0;
 
-    page_table_use(&p->table, f);
+    metricpage_table_use(&p->table, f);
     for (size_t i = 0; i < p->table.n_entry_buckets; i++)
-        for (struct page_entry *e = p->table.entries[i]; e && r == 0; e = e->next) {
+        for (struct metricpage_entry *e = p->table.entries[i]; e && r == 0; e = e->next) {
             e->slot = NULL;
             if (e->round == p->round && e->name && e->name->is_used)
                 r = bind_entry(p, e);
@@ -329,7 +330,7 @@ static bool has_no_data(const struct engine_page *page)
     return false;
 }
 
-static int fill(struct page *p, const struct families *f, struct page_model *m)
+static int fill(struct metricpage *p, const struct families *f, struct metricpage_model *m)
 {
     int r = engine_recognise(f, &p->scratch, &m->page);
 
@@ -342,33 +343,34 @@ static int fill(struct page *p, const struct families *f, struct page_model *m)
     return r;
 }
 
-static int make(struct page *p, const struct families *f, int64_t t_ms)
+static int make(struct metricpage *p, const struct families *f, int64_t t_ms)
 {
-    struct page_model *m = mem_zalloc(1, sizeof(*m));
+    struct metricpage_model *m = mem_zalloc(1, sizeof(*m));
     int r = m ? 0 : -ENOMEM;
 
     if (m) {
         arena_init(&m->arena, NULL);
         r = fill(p, f, m);
     }
-    p->model = page_model_free(p->model);
+    p->model = metricpage_model_free(p->model);
     p->model = m;
     if (r == 0)
         r = bind(p);
     if (r == 0)
-        r = page_missing_judge(p, f, t_ms);
+        r = metricpage_missing_judge(p, f, t_ms);
     if (r < 0)
-        p->model = page_model_free(m); /* slots are not read without it */
+        p->model = metricpage_model_free(m); /* slots are not read without it */
     return r;
 }
 
-int page_model_make(struct page *p, struct span body, enum text_format format, int64_t t_ms)
+int metricpage_model_make(struct metricpage *p, struct span body, enum text_format format,
+                          int64_t t_ms)
 {
     struct families *f = mem_alloc(sizeof(*f));
     int r = f ? families_read(body, format, "page", f) : -ENOMEM;
 
     if (r == -E2BIG)
-        (void)page_refuse(p, r, "the page has more samples than can be read");
+        (void)metricpage_refuse(p, r, "the page has more samples than can be read");
     if (r == 0) {
         r = make(p, f, t_ms);
         families_done(f);

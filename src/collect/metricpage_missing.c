@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/page_missing.c - signals that a page does not tell, and those that it did tell.
+ * collect/metricpage_missing.c - signals that a page does not tell, and those that it did tell.
  *
  * A signal has drifted when the page told it within a day and does not any more because its name
  * went. What comes with a first event only is no drift while the process may be a new one: names
@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "base/mem.h"
-#include "collect/page_private.h"
+#include "collect/metricpage_private.h"
 
 #define REMEMBERED_MS (INT64_C(24) * 3600 * 1000)
 
@@ -29,7 +29,7 @@ static double started_of(const struct families *f)
 }
 
 /* Not there says nothing about what such a name means. */
-static bool is_optional(const struct page_told *t)
+static bool is_optional(const struct metricpage_told *t)
 {
     for (size_t i = 0; i < t->map->n_names; i++)
         if (!t->map->names[i].label &&
@@ -74,9 +74,9 @@ static bool has_events(const struct families *f, const struct engine_page *page)
 }
 
 /* What told it went, and not only its values. */
-static bool has_gone(const struct page *p, enum signal s, const struct judge *j)
+static bool has_gone(const struct metricpage *p, enum signal s, const struct judge *j)
 {
-    const struct page_told *t = &p->missing.told[s];
+    const struct metricpage_told *t = &p->missing.told[s];
     const struct signal_missing *missing = missing_of(&p->model->page, s);
 
     if (families_find(j->f, span_cstr(t->family)))
@@ -88,15 +88,15 @@ static bool has_gone(const struct page *p, enum signal s, const struct judge *j)
     return !is_optional(t) && (j->has_events || !is_of_events(s));
 }
 
-static void forget_signal(struct page_told *t)
+static void forget_signal(struct metricpage_told *t)
 {
     mem_free(t->family);
-    *t = (struct page_told){.map = NULL};
+    *t = (struct metricpage_told){.map = NULL};
 }
 
-static void judge_signal(struct page *p, enum signal s, const struct judge *j)
+static void judge_signal(struct metricpage *p, enum signal s, const struct judge *j)
 {
-    struct page_told *t = &p->missing.told[s];
+    struct metricpage_told *t = &p->missing.told[s];
 
     if (t->is_told) {
         t->has_drifted = false;
@@ -107,7 +107,7 @@ static void judge_signal(struct page *p, enum signal s, const struct judge *j)
     t->has_drifted = t->map && (t->has_drifted || has_gone(p, s, j));
 }
 
-static int take_signal(struct page_told *t, const struct signal_found *found, int64_t t_ms)
+static int take_signal(struct metricpage_told *t, const struct signal_found *found, int64_t t_ms)
 {
     if (!t->family || !span_eq(span_cstr(t->family), found->metric[0])) {
         char *family = mem_strndup(found->metric[0].p, found->metric[0].n);
@@ -123,9 +123,9 @@ static int take_signal(struct page_told *t, const struct signal_found *found, in
     return 0;
 }
 
-static int take_told(struct page *p, int64_t t_ms)
+static int take_told(struct metricpage *p, int64_t t_ms)
 {
-    struct page_told *told = p->missing.told;
+    struct metricpage_told *told = p->missing.told;
     int r = 0;
 
     for (int s = 0; s < SIGNAL_COUNT_; s++)
@@ -140,21 +140,21 @@ static int take_told(struct page *p, int64_t t_ms)
 
 /* --- series --- */
 
-void page_missing_clear(struct page_missing *m)
+void metricpage_missing_clear(struct metricpage_missing *m)
 {
     for (size_t i = 0; i < m->n_series; i++)
-        live_let_go(m->series[i]);
+        present_let_go(m->series[i]);
     m->n_series = 0;
 }
 
-void page_missing_done(struct page_missing *m)
+void metricpage_missing_done(struct metricpage_missing *m)
 {
-    page_missing_clear(m);
+    metricpage_missing_clear(m);
     for (int s = 0; s < SIGNAL_COUNT_; s++)
         forget_signal(&m->told[s]);
 }
 
-static int add(struct page *p, enum signal s, const char *cause)
+static int add(struct metricpage *p, enum signal s, const char *cause)
 {
     struct label pairs[] = {
         {SPAN(LABEL_NAME), SPAN("engine_signal_missing")},
@@ -162,20 +162,20 @@ static int add(struct page *p, enum signal s, const char *cause)
         {SPAN("signal"), span_cstr(signal_table[s].name)},
     };
     struct labels own = {pairs, ARRAY_LEN(pairs)}, labels;
-    struct page_missing *m = &p->missing;
-    int r = page_labels(p->job, p->labels, own, &p->scratch, &labels);
+    struct metricpage_missing *m = &p->missing;
+    int r = metricpage_labels(p->job, p->labels, own, &p->scratch, &labels);
 
     if (r == 0)
-        r = live_hold(&p->live, labels, &m->series[m->n_series]);
+        r = present_hold(&p->live, labels, &m->series[m->n_series]);
     m->n_series += r == 0;
     return r;
 }
 
-static int list(struct page *p)
+static int list(struct metricpage *p)
 {
     int r = 0;
 
-    page_missing_clear(&p->missing);
+    metricpage_missing_clear(&p->missing);
     for (int i = 0; i < SIGNAL_COUNT_ && r == 0; i++) {
         enum signal s = (enum signal)i;
         const struct signal_missing *missing = missing_of(&p->model->page, s);
@@ -189,9 +189,9 @@ static int list(struct page *p)
     return r;
 }
 
-int page_missing_judge(struct page *p, const struct families *f, int64_t t_ms)
+int metricpage_missing_judge(struct metricpage *p, const struct families *f, int64_t t_ms)
 {
-    struct page_missing *m = &p->missing;
+    struct metricpage_missing *m = &p->missing;
     double started_s = started_of(f);
     struct judge j = {.f = f, .t_ms = t_ms};
     int r = take_told(p, t_ms);
@@ -206,12 +206,12 @@ int page_missing_judge(struct page *p, const struct families *f, int64_t t_ms)
 }
 
 /* What was told long ago is forgotten; 1: something was. */
-static bool forget(struct page_missing *m, int64_t t_ms)
+static bool forget(struct metricpage_missing *m, int64_t t_ms)
 {
     bool has_forgotten = false;
 
     for (int s = 0; s < SIGNAL_COUNT_; s++) {
-        struct page_told *t = &m->told[s];
+        struct metricpage_told *t = &m->told[s];
         if (t->is_told) {
             t->t_ms = t_ms;
         } else if (t->map && t_ms - t->t_ms > REMEMBERED_MS) {
@@ -222,12 +222,12 @@ static bool forget(struct page_missing *m, int64_t t_ms)
     return has_forgotten;
 }
 
-int page_missing_tell(struct page *p, int64_t t_ms, struct batch *out)
+int metricpage_missing_tell(struct metricpage *p, int64_t t_ms, struct batch *out)
 {
-    struct page_missing *m = &p->missing;
+    struct metricpage_missing *m = &p->missing;
     int r = forget(m, t_ms) ? list(p) : 0;
 
     for (size_t i = 0; i < m->n_series && r == 0; i++)
-        r = live_tell(&p->live, m->series[i], t_ms, 1, true, out);
+        r = present_tell(&p->live, m->series[i], t_ms, 1, true, out);
     return r;
 }
