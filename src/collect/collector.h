@@ -45,10 +45,12 @@ struct collector *collector_free(struct collector *c);
 /* Files only; takes effect on the collector's thread, soon. */
 int collector_configure(struct collector *c, const struct collector_plan *plan) WARN_UNUSED;
 
-/* "targets": [...], "sources": [...] into the object that is open in w. */
+/* "targets": [...], "jobs": [...], "sources": [...] into the object that is open in w. */
 void collector_write_state(struct collector *c, struct jsonw *w);
-/* As Prometheus' /api/v1/targets: activeTargets, droppedTargets. */
-void collector_write_targets(struct collector *c, struct jsonw *w);
+/* As Prometheus' /api/v1/targets: objects of activeTargets, of droppedTargets, into the array that
+ * is open in w. */
+void collector_write_active(struct collector *c, struct jsonw *w);
+void collector_write_dropped(struct collector *c, struct jsonw *w);
 /* Has every target scraped at once, when files and names were looked up; returns when all came
  * back. -ETIMEDOUT: not within timeout_ms. */
 int collector_turn(struct collector *c, int64_t timeout_ms) WARN_UNUSED;

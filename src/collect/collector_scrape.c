@@ -103,7 +103,7 @@ void collector_scrape_due(struct collector *c, mono_t now)
         if (!s->pool)
             continue;
         if (is_due)
-            s->due = schedule_next(s->due, now, target_interval_ms(s->target));
+            s->due = schedule_next(s->due, now, target_wait_ms(s->target));
         if ((is_due || s->is_wanted) && !s->is_busy)
             start(c, s);
     }

@@ -142,7 +142,7 @@ static void write_mistakes(const struct target_state *s, struct jsonw *w)
 
 static const char *health(const struct target_state *s)
 {
-    return !s->is_known ? "unknown" : s->is_up ? "up" : "down";
+    return !s->is_known || s->is_absent ? "unknown" : s->is_up ? "up" : "down";
 }
 
 static void write_target(const struct slot *slot, struct jsonw *w)
@@ -154,7 +154,7 @@ static void write_target(const struct slot *slot, struct jsonw *w)
     put_span(w, "job", target_job(t)->name);
     put_span(w, "url", target_url(t));
     labels_write(target_labels(t), "labels", w);
-    put_text(w, "health", health(&s));
+    put_text(w, "health", s.is_absent ? "absent" : health(&s));
     put_text(w, "fault", s.fault);
     put_text(w, "words", s.words);
     put_double(w, "interval_s", (double)target_interval_ms(t) / 1e3);
@@ -283,23 +283,23 @@ static void write_active(const struct slot *slot, struct jsonw *w)
     jsonw_end_object(w);
 }
 
-void collector_write_targets(struct collector *c, struct jsonw *w)
+void collector_write_active(struct collector *c, struct jsonw *w)
 {
     pthread_mutex_lock(&c->lock);
-    jsonw_key(w, "activeTargets");
-    jsonw_begin_array(w);
     for (size_t i = 0; i < c->n_slots; i++)
         if (c->slots[i]->pool)
             write_active(c->slots[i], w);
-    jsonw_end_array(w);
-    jsonw_key(w, "droppedTargets");
-    jsonw_begin_array(w);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void collector_write_dropped(struct collector *c, struct jsonw *w)
+{
+    pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < c->n_pools; i++)
         for (size_t k = 0; k < c->pools[i].n_dropped; k++) {
             jsonw_begin_object(w);
             labels_write(c->pools[i].dropped[k], "discoveredLabels", w);
             jsonw_end_object(w);
         }
-    jsonw_end_array(w);
     pthread_mutex_unlock(&c->lock);
 }

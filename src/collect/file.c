@@ -20,6 +20,13 @@ struct file {
     struct arena arena;
 };
 
+void scrape_file_make_optional(struct scrape_file *f, size_t job)
+{
+    struct scrape_job *j = (void *)(uintptr_t)&f->jobs[job]; /* in our own memory */
+
+    j->is_optional = true;
+}
+
 struct scrape_file *scrape_file_ref(struct scrape_file *f)
 {
     (void)atomic_fetch_add(&((struct file *)f)->n_refs, 1);

@@ -75,6 +75,7 @@ struct scrape_job {
     size_t n_dns;
     struct relabel_list relabel, metric_relabel;
     struct scrape_limits limits;
+    bool is_optional; /* a server that has no such page is no fault (target.h) */
     int line, column;
 };
 struct scrape_file {
@@ -85,6 +86,8 @@ struct scrape_file {
 
 int scrape_file_read(struct span text, const char *where, struct scrape_file **ret,
                      struct err_list *errs) WARN_UNUSED;
+/* Jobs of what may have a page or not; before anybody else has a reference. */
+void scrape_file_make_optional(struct scrape_file *f, size_t job);
 struct scrape_file *scrape_file_ref(struct scrape_file *f);
 struct scrape_file *scrape_file_unref(struct scrape_file *f); /* NULL is allowed; returns NULL */
 

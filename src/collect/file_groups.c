@@ -59,7 +59,8 @@ static int read_labels(struct file_reading *f, const struct doc_key *k, struct l
         (void)err_set(e, -EINVAL, "\"%s\" is no label's name", err_list_shown(name, shown));
         err_hint(e, "letters, digits and '_', not a digit first");
     }
-    (void)labels_normalise(labels, n_kept, ret, NULL); /* one that is there twice is listed */
+    if (labels_normalise(labels, n_kept, ret, NULL) < 0)
+        *ret = (struct labels){0}; /* one is there twice, which is listed */
     return 0;
 }
 

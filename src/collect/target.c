@@ -111,6 +111,7 @@ void target_take(struct target *to, struct target *from)
         SWAP(struct present_series *, to->own[i], from->own[i]);
     SWAP(struct present_series *, to->fault, from->fault);
     SWAP(struct target_state, to->state, from->state);
+    SWAP(bool, to->was_up, from->was_up);
     memcpy(to->words, from->words, sizeof(to->words));
     to->state.words = to->state.words ? to->words : NULL;
     metricpage_rejob(to->page, to->job);
@@ -142,6 +143,13 @@ struct labels target_discovered(const struct target *t)
 int64_t target_interval_ms(const struct target *t)
 {
     return t->interval_ms;
+}
+
+int64_t target_wait_ms(const struct target *t)
+{
+    int64_t n = t->state.is_absent ? TARGET_ABSENT_MS / t->interval_ms : 1;
+
+    return (n > 1 ? n : 1) * t->interval_ms;
 }
 
 int64_t target_timeout_ms(const struct target *t)
@@ -206,6 +214,7 @@ static int tell_own(struct target *t, const struct outcome *o, struct batch *out
 
 static void set_state(struct target *t, const struct outcome *o)
 {
+    t->was_up = t->was_up || !o->fault;
     t->state = (struct target_state){
         .is_known = true,
         .is_up = !o->fault,
@@ -273,6 +282,27 @@ static const char *judge(struct target *t, const struct web_reply *r)
     return NULL;
 }
 
+/* It says that there is no such page, or has another one there. */
+static bool is_absent(const struct target *t, const struct web_reply *r, const char *fault)
+{
+    enum { STATUS_NOT_FOUND = 404, STATUS_NOT_ALLOWED = 405, STATUS_NOT_IMPLEMENTED = 501 };
+    bool is_none = r->status == STATUS_NOT_FOUND || r->status == STATUS_NOT_ALLOWED ||
+                   r->status == STATUS_NOT_IMPLEMENTED;
+
+    return t->job->is_optional && !t->was_up && r->error == 0 && fault &&
+           (is_none || strcmp(fault, "body") == 0);
+}
+
+static int finish_absent(struct target *t, const struct outcome *o, struct batch *out)
+{
+    int r = target_end(t, o->t_ms, out);
+
+    if (r == 0)
+        t->state = (struct target_state){
+            .is_known = true, .is_absent = true, .words = t->words, .t_ms = o->t_ms};
+    return r;
+}
+
 int target_reply(struct target *t, const struct web_reply *r, int64_t t_ms, struct batch *out)
 {
     struct outcome o = {
@@ -290,7 +320,7 @@ int target_reply(struct target *t, const struct web_reply *r, int64_t t_ms, stru
         say(t, "%s", words);
         o.fault = e == -EBADMSG ? "body" : e == -E2BIG ? "limit" : "relabel";
     }
-    return finish(t, &o, out, n_before);
+    return is_absent(t, r, o.fault) ? finish_absent(t, &o, out) : finish(t, &o, out, n_before);
 }
 
 int target_fail(struct target *t, const char *fault, const char *words, int64_t t_ms,

@@ -11,6 +11,9 @@
  *            scrape_samples_post_metric_relabeling, scrape_series_added; and
  *            scrape_fault{reason}, 1 while it is down: "name", "refused", "reset", "timeout",
  * "tls", "redirect", "network", "status", "body", "limit", "relabel", "credentials", "request".
+ * Absent:    a server of an optional job that says that it has no such page (404, 405, 501) or
+ *            answers with another one, and never had it, is absent, not down: nothing is told of
+ *            it, and it is looked at every TARGET_ABSENT_MS.
  * Stale:     a series that is gone from the page, and all of them when it is down, get a stale
  *            marker at once.
  * Limits:    TARGET_BODY_MAX of a body, where the job says nothing.
@@ -23,7 +26,7 @@
 #include "collect/metricpage.h"
 #include "series/batch.h"
 
-enum { TARGET_BODY_MAX = 64 * 1024 * 1024 };
+enum { TARGET_BODY_MAX = 64 * 1024 * 1024, TARGET_ABSENT_MS = 5 * 60 * 1000 };
 
 /* The labels that a target has before it is relabelled, in a. */
 int target_discover(const struct scrape_job *j, struct span address, struct labels group,
@@ -49,6 +52,8 @@ struct span target_url(const struct target *t); /* without secrets */
 struct labels target_labels(const struct target *t);
 struct labels target_discovered(const struct target *t); /* before relabelling */
 int64_t target_interval_ms(const struct target *t);
+/* From one scrape to the next: the interval, or as many of them as make TARGET_ABSENT_MS. */
+int64_t target_wait_ms(const struct target *t);
 int64_t target_timeout_ms(const struct target *t);
 /* Moment of its scrapes within the interval, from its labels: spreads them out. */
 int64_t target_offset_ms(const struct target *t);
@@ -66,7 +71,7 @@ int target_end(struct target *t, int64_t t_ms, struct batch *out) WARN_UNUSED;
 
 struct target_state {
     bool is_known; /* it was scraped at least once */
-    bool is_up;
+    bool is_up, is_absent;
     const char *fault;     /* the reason's name, NULL: up */
     const char *words;     /* for people */
     int64_t t_ms, took_ns; /* of the last scrape */

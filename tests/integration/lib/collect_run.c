@@ -132,7 +132,14 @@ static void print_state(struct collector *c)
     jsonw_init(&w, &b);
     jsonw_begin_object(&w);
     collector_write_state(c, &w);
-    collector_write_targets(c, &w);
+    jsonw_key(&w, "activeTargets");
+    jsonw_begin_array(&w);
+    collector_write_active(c, &w);
+    jsonw_end_array(&w);
+    jsonw_key(&w, "droppedTargets");
+    jsonw_begin_array(&w);
+    collector_write_dropped(c, &w);
+    jsonw_end_array(&w);
     jsonw_end_object(&w);
     print(&w, &b);
 }
