@@ -56,7 +56,7 @@ static int copy_one(struct arena *a, const struct discovered *from, struct disco
     return labels_copy(a, from->meta, &to->meta);
 }
 
-static int fill(struct discovery *d, struct finding_impl *f, size_t n)
+static int fill(struct discover *d, struct finding_impl *f, size_t n)
 {
     struct discovered *at = arena_array(&f->arena, n, sizeof(*at));
     size_t n_copied = 0;
@@ -73,7 +73,7 @@ static int fill(struct discovery *d, struct finding_impl *f, size_t n)
     return 0;
 }
 
-static int put_together(struct discovery *d, struct finding **ret)
+static int put_together(struct discover *d, struct finding **ret)
 {
     struct finding_impl *f = mem_zalloc(1, sizeof(*f));
     size_t n = 0;
@@ -108,10 +108,10 @@ static bool is_same(const struct finding *a, const struct finding *b)
 
 /* --- discoveries --- */
 
-static int discovery_new(const struct scrape_files *files, const struct scrape_dns *dns,
-                         struct discovery **ret)
+static int discover_new(const struct scrape_files *files, const struct scrape_dns *dns,
+                        struct discover **ret)
 {
-    struct discovery *d = mem_zalloc(1, sizeof(*d));
+    struct discover *d = mem_zalloc(1, sizeof(*d));
 
     if (!d)
         return -ENOMEM;
@@ -121,14 +121,14 @@ static int discovery_new(const struct scrape_files *files, const struct scrape_d
     return 0;
 }
 
-int discovery_of_files(const struct scrape_files *files, struct discovery **ret)
+int discover_of_files(const struct scrape_files *files, struct discover **ret)
 {
-    return discovery_new(files, NULL, ret);
+    return discover_new(files, NULL, ret);
 }
 
-int discovery_of_dns(const struct scrape_dns *dns, struct discovery **ret)
+int discover_of_dns(const struct scrape_dns *dns, struct discover **ret)
 {
-    return discovery_new(NULL, dns, ret);
+    return discover_new(NULL, dns, ret);
 }
 
 static void part_free(struct discover_part *p)
@@ -138,7 +138,7 @@ static void part_free(struct discover_part *p)
     mem_free(p);
 }
 
-struct discovery *discovery_free(struct discovery *d)
+struct discover *discover_free(struct discover *d)
 {
     if (!d)
         return NULL;
@@ -152,24 +152,24 @@ struct discovery *discovery_free(struct discovery *d)
     return NULL;
 }
 
-void discovery_ask(struct discovery *d, const struct sockaddr_in *server)
+void discover_ask(struct discover *d, const struct sockaddr_in *server)
 {
     d->has_server = server != NULL;
     if (server)
         d->server = *server;
 }
 
-int64_t discovery_refresh_ms(const struct discovery *d)
+int64_t discover_refresh_ms(const struct discover *d)
 {
     return d->files ? d->files->refresh_ms : d->dns->refresh_ms;
 }
 
-const char *discovery_words(const struct discovery *d)
+const char *discover_words(const struct discover *d)
 {
     return d->words;
 }
 
-void discover_say(struct discovery *d, const char *fmt, ...)
+void discover_say(struct discover *d, const char *fmt, ...)
 {
     va_list ap;
 
@@ -180,7 +180,7 @@ void discover_say(struct discovery *d, const char *fmt, ...)
     va_end(ap);
 }
 
-struct discover_part *discover_part_of(struct discovery *d, struct span name)
+struct discover_part *discover_part_of(struct discover *d, struct span name)
 {
     struct discover_part *p = d->parts, **end = &d->parts;
 
@@ -210,7 +210,7 @@ int discover_labels(struct arena *a, struct label *pairs, size_t n, struct label
     return r < 0 ? r : labels_copy(a, l, ret);
 }
 
-static void drop_others(struct discovery *d)
+static void drop_others(struct discover *d)
 {
     for (struct discover_part **at = &d->parts; *at;) {
         struct discover_part *p = *at;
@@ -223,7 +223,7 @@ static void drop_others(struct discovery *d)
     }
 }
 
-int discovery_look(struct discovery *d, struct finding **ret)
+int discover_look(struct discover *d, struct finding **ret)
 {
     struct finding *f = NULL;
 

@@ -4,7 +4,7 @@
  *
  * Role:      a file_sd_config or a dns_sd_config of a job, and what it said last.
  * Trouble:   a file that is broken or cannot be read keeps its groups, a name whose server fails
- * its records, and discovery_words says so. A file that is gone, a name that is not there any more
+ * its records, and discover_words says so. A file that is gone, a name that is not there any more
  * have no targets. Labels:    as Prometheus names them: __meta_filepath; __meta_dns_name,
  *            __meta_dns_srv_record_target, __meta_dns_srv_record_port, __meta_dns_mx_record_target.
  * Threading: one thread looks (it may wait for disks and servers); findings are constant and
@@ -32,18 +32,18 @@ struct finding {
 struct finding *finding_ref(struct finding *f);
 struct finding *finding_unref(struct finding *f); /* NULL is allowed; returns NULL */
 
-struct discovery;
+struct discover;
 /* What they point to has to outlive it. */
-int discovery_of_files(const struct scrape_files *files, struct discovery **ret) WARN_UNUSED;
-int discovery_of_dns(const struct scrape_dns *dns, struct discovery **ret) WARN_UNUSED;
-struct discovery *discovery_free(struct discovery *d); /* NULL is allowed; returns NULL */
+int discover_of_files(const struct scrape_files *files, struct discover **ret) WARN_UNUSED;
+int discover_of_dns(const struct scrape_dns *dns, struct discover **ret) WARN_UNUSED;
+struct discover *discover_free(struct discover *d); /* NULL is allowed; returns NULL */
 /* Whom to ask; NULL (as it begins): the system's name servers. Copied. */
-void discovery_ask(struct discovery *d, const struct sockaddr_in *server);
+void discover_ask(struct discover *d, const struct sockaddr_in *server);
 
-int64_t discovery_refresh_ms(const struct discovery *d);
+int64_t discover_refresh_ms(const struct discover *d);
 /* 1: *ret is what there is now, and the caller's; 0: as it was; -ENOMEM: not known. */
-int discovery_look(struct discovery *d, struct finding **ret) WARN_UNUSED;
+int discover_look(struct discover *d, struct finding **ret) WARN_UNUSED;
 /* What went wrong in the last look; "": nothing. */
-const char *discovery_words(const struct discovery *d);
+const char *discover_words(const struct discover *d);
 
 #endif

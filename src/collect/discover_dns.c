@@ -48,7 +48,7 @@ static int take_record(struct arena *a, const struct scrape_dns *dns, struct spa
     return r == 0 ? discover_labels(a, pairs, ARRAY_LEN(pairs), &ret->meta) : r;
 }
 
-static int take_records(struct discovery *d, struct discover_part *p,
+static int take_records(struct discover *d, struct discover_part *p,
                         const struct dns_record *records, size_t n)
 {
     struct discovered *at;
@@ -72,7 +72,7 @@ static int take_records(struct discovery *d, struct discover_part *p,
     return 0;
 }
 
-static int look_up(struct discovery *d, struct span name)
+static int look_up(struct discover *d, struct span name)
 {
     struct discover_part *p = discover_part_of(d, name);
     struct dns_record *records = NULL;
@@ -95,7 +95,7 @@ static int look_up(struct discovery *d, struct span name)
     return r;
 }
 
-int discover_dns_look(struct discovery *d)
+int discover_dns_look(struct discover *d)
 {
     int r = 0;
 

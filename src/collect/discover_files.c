@@ -32,7 +32,7 @@ static int take_groups(struct arena *a, struct span path, const struct scrape_gr
 }
 
 /* A text that is another one; what is wrong with it is told, and the groups stay. */
-static int read_text(struct discovery *d, struct discover_part *p, const char *path,
+static int read_text(struct discover *d, struct discover_part *p, const char *path,
                      struct buf *text)
 {
     struct err_list *errs = mem_alloc(sizeof(*errs));
@@ -65,7 +65,7 @@ static int read_text(struct discovery *d, struct discover_part *p, const char *p
     return r;
 }
 
-static int look_at(struct discovery *d, const char *path)
+static int look_at(struct discover *d, const char *path)
 {
     struct discover_part *p = discover_part_of(d, span_cstr(path));
     struct buf text;
@@ -84,7 +84,7 @@ static int look_at(struct discovery *d, const char *path)
     return r;
 }
 
-int discover_files_look(struct discovery *d)
+int discover_files_look(struct discover *d)
 {
     int r = 0;
 

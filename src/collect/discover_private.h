@@ -19,7 +19,7 @@ struct discover_part {
     struct buf text; /* of a file: what it said */
     bool is_kept;    /* in the look that goes on */
 };
-struct discovery {
+struct discover {
     const struct scrape_files *files; /* one of the two */
     const struct scrape_dns *dns;
     struct discover_part *parts;
@@ -30,14 +30,14 @@ struct discovery {
 };
 
 /* Of that name, new or not, which is kept. NULL: -ENOMEM. */
-struct discover_part *discover_part_of(struct discovery *d, struct span name);
+struct discover_part *discover_part_of(struct discover *d, struct span name);
 /* The first mistake of a look is told. */
-void discover_say(struct discovery *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+void discover_say(struct discover *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* A label set of these pairs in a; values are copied, empty ones left out. */
 int discover_labels(struct arena *a, struct label *pairs, size_t n, struct labels *ret) WARN_UNUSED;
 
 /* Look at all parts: -ENOMEM, or 0 with mistakes told. */
-int discover_files_look(struct discovery *d) WARN_UNUSED;
-int discover_dns_look(struct discovery *d) WARN_UNUSED;
+int discover_files_look(struct discover *d) WARN_UNUSED;
+int discover_dns_look(struct discover *d) WARN_UNUSED;
 
 #endif

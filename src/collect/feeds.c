@@ -38,7 +38,7 @@ struct looker {
 
 static void feed_free(struct feed *one)
 {
-    one->discovery = discovery_free(one->discovery);
+    one->discovery = discover_free(one->discovery);
     one->fresh = finding_unref(one->fresh);
     one->file = scrape_file_unref(one->file);
     mem_free(one);
@@ -54,7 +54,7 @@ int feed_new(struct scrape_file *file, const struct scrape_job *job,
     *one = (struct feed){
         .file = scrape_file_ref(file), .job = job, .files = files, .dns = dns, .n_refs = 1};
     int r =
-        files ? discovery_of_files(files, &one->discovery) : discovery_of_dns(dns, &one->discovery);
+        files ? discover_of_files(files, &one->discovery) : discover_of_dns(dns, &one->discovery);
     if (r < 0) {
         feed_free(one);
         return r;
@@ -152,13 +152,12 @@ static void look(struct feeds *f, struct feed *one)
 
     one->n_refs++;
     pthread_mutex_unlock(&f->lock);
-    int r = discovery_look(one->discovery, &found);
+    int r = discover_look(one->discovery, &found);
     pthread_mutex_lock(&f->lock);
-    int64_t wait_ms = r < 0 ? RETRY_MS : discovery_refresh_ms(one->discovery);
+    int64_t wait_ms = r < 0 ? RETRY_MS : discover_refresh_ms(one->discovery);
     one->due = mono_add(clock_mono(), wait_ms * NS_PER_MS);
-    bool is_news =
-        r == 1 || !one->has_looked || strcmp(one->words, discovery_words(one->discovery));
-    (void)span_copy(span_cstr(discovery_words(one->discovery)), one->words, sizeof(one->words));
+    bool is_news = r == 1 || !one->has_looked || strcmp(one->words, discover_words(one->discovery));
+    (void)span_copy(span_cstr(discover_words(one->discovery)), one->words, sizeof(one->words));
     one->has_looked = one->has_looked || r >= 0;
     if (r == 1) {
         (void)finding_unref(one->fresh);

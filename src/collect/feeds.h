@@ -18,8 +18,8 @@ struct feed {
     const struct scrape_job *job;
     const struct scrape_files *files; /* one of the two */
     const struct scrape_dns *dns;
-    struct discovery *discovery; /* the looking thread's */
-    mono_t due;                  /* the same */
+    struct discover *discovery; /* the looking thread's */
+    mono_t due;                 /* the same */
     /* under the lock of feeds: */
     int n_refs;
     struct finding *fresh; /* not taken yet */

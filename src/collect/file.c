@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "collect/file_private.h"
+#include "collect/jobfile_private.h"
 
 struct file {
     struct scrape_file pub; /* first */
@@ -76,9 +76,9 @@ static void read_global(struct file_reading *f, const struct doc_key *k)
     if (!k->value)
         return;
     (void)doc_keys(&f->doc, k->value, "global", global_keys, GLOBAL_COUNT_, keys);
-    file_duration(f, &keys[GLOBAL_INTERVAL], &f->interval_ms);
-    file_duration(f, &keys[GLOBAL_TIMEOUT], &f->timeout_ms);
-    file_limits(f, keys + GLOBAL_LIMITS, &f->limits);
+    jobfile_duration(f, &keys[GLOBAL_INTERVAL], &f->interval_ms);
+    jobfile_duration(f, &keys[GLOBAL_TIMEOUT], &f->timeout_ms);
+    jobfile_limits(f, keys + GLOBAL_LIMITS, &f->limits);
     if (f->interval_ms > 0 && f->timeout_ms > f->interval_ms) {
         struct err *e = doc_error(&f->doc, keys[GLOBAL_TIMEOUT].key);
         (void)err_set(e, -EINVAL, "\"scrape_timeout\" is longer than \"scrape_interval\"");
@@ -124,7 +124,7 @@ static int check_names(struct file_reading *f, const struct scrape_job *jobs, si
 
 static int read_job(void *ctx, const struct yaml_node *node, void *ret)
 {
-    return file_job(ctx, node, ret);
+    return jobfile_job(ctx, node, ret);
 }
 
 static int read_jobs(struct file_reading *f, const struct doc_key *k, struct scrape_file *ret)
@@ -160,7 +160,7 @@ static int read_doc(struct file_reading *f, struct scrape_file *ret)
     r = 0;
     if (f->doc.root) {
         (void)doc_keys(&f->doc, f->doc.root, "a scrape file", file_keys, FILE_COUNT_, keys);
-        file_refuse(f, &refused, 1, &keys[FILE_MORE_FILES]);
+        jobfile_refuse(f, &refused, 1, &keys[FILE_MORE_FILES]);
         read_global(f, &keys[FILE_GLOBAL]);
         r = read_jobs(f, &keys[FILE_JOBS], ret);
     }

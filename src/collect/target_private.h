@@ -33,7 +33,7 @@ struct target {
     struct present_series *own[OWN_COUNT_];
     struct present_series *fault; /* of the last scrape; NULL: none */
     struct target_state state;
-    bool was_up; /* once */
+    bool was_up;     /* once */
     char words[240]; /* state.words */
     /* of the request: */
     struct web_header headers[TARGET_HEADERS_MAX];

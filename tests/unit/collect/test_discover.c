@@ -41,12 +41,12 @@ static void assert_finding(const struct finding *f, const char *want)
 }
 
 /* Looks; what there is then. changes: -1: whatever. */
-static void look(struct discovery *d, struct finding **now, int changes)
+static void look(struct discover *d, struct finding **now, int changes)
 {
     struct finding *f = NULL;
-    int r = discovery_look(d, &f);
+    int r = discover_look(d, &f);
     if (r != changes)
-        fail_msg("%d: %s", r, discovery_words(d));
+        fail_msg("%d: %s", r, discover_words(d));
     if (r == 1) {
         finding_unref(*now);
         *now = f;
@@ -74,13 +74,13 @@ static void files_init(struct files *f)
 static void test_files(void **state)
 {
     struct finding *now = NULL;
-    struct discovery *d;
+    struct discover *d;
     struct files f;
     char want[600];
     (void)state;
     files_init(&f);
-    assert_int_equal(discovery_of_files(&f.sf, &d), 0);
-    assert_int_equal(discovery_refresh_ms(d), 60000);
+    assert_int_equal(discover_of_files(&f.sf, &d), 0);
+    assert_int_equal(discover_refresh_ms(d), 60000);
     look(d, &now, 1);
     assert_int_equal(now->n, 0);
     write_text(tempdir_file(&f.dir, "a.yml"), "- targets: [b:1, a:1]\n  labels: {zone: eu}\n");
@@ -97,25 +97,25 @@ static void test_files(void **state)
     /* The same in other words is no change. */
     write_text(tempdir_file(&f.dir, "one.json"), "[ {\"targets\": [\"c:1\"], \"labels\": {}} ]");
     look(d, &now, 0);
-    assert_string_equal(discovery_words(d), "");
+    assert_string_equal(discover_words(d), "");
     /* Broken: as it was, and the others go on. */
     write_text(tempdir_file(&f.dir, "a.yml"), "- targets: [b:1\n");
     write_text(tempdir_file(&f.dir, "z.yml"), "- targets: [z:1]\n");
     look(d, &now, 1);
     assert_int_equal(now->n, 4);
-    assert_non_null(strstr(discovery_words(d), "a.yml:"));
-    assert_non_null(strstr(discovery_words(d), "as they were"));
+    assert_non_null(strstr(discover_words(d), "a.yml:"));
+    assert_non_null(strstr(discover_words(d), "as they were"));
     look(d, &now, 0);
-    assert_true(discovery_words(d)[0] != '\0');
+    assert_true(discover_words(d)[0] != '\0');
     write_text(tempdir_file(&f.dir, "a.yml"), "- targets: [d:1]\n");
     look(d, &now, 1);
-    assert_string_equal(discovery_words(d), "");
+    assert_string_equal(discover_words(d), "");
     assert_int_equal(now->n, 3);
     assert_int_equal(unlink(tempdir_file(&f.dir, "a.yml")), 0);
     assert_int_equal(unlink(tempdir_file(&f.dir, "z.yml")), 0);
     look(d, &now, 1);
     assert_int_equal(now->n, 1);
-    discovery_free(d);
+    discover_free(d);
     assert_span_equal("it lives on", now->at[0].address, SPAN("c:1")); /* whoever holds it has it */
     finding_unref(now);
     tempdir_remove(&f.dir);
@@ -125,13 +125,13 @@ static int look_without_memory(void *ctx)
 {
     struct files *f = ctx;
     struct finding *found = NULL;
-    struct discovery *d = NULL;
-    int r = discovery_of_files(&f->sf, &d);
+    struct discover *d = NULL;
+    int r = discover_of_files(&f->sf, &d);
     if (r == 0)
-        r = discovery_look(d, &found);
+        r = discover_look(d, &found);
     assert_true(r >= 0 || (r == -ENOMEM && !found));
     finding_unref(found);
-    discovery_free(d);
+    discover_free(d);
     return r < 0 ? r : 0;
 }
 
@@ -282,13 +282,13 @@ static void test_dns(void **state)
         const struct span names[] = {SPAN_INIT("some.test"), SPAN_INIT("none.test")};
         const struct scrape_dns dns = {names, 2, rows[i].type, 99, 1000};
         struct finding *now = NULL;
-        struct discovery *d;
+        struct discover *d;
         atomic_store(&server.mode, MODE_ANSWERS);
         atomic_store(&server.n_records, 1);
-        assert_int_equal(discovery_of_dns(&dns, &d), 0);
-        discovery_ask(d, &server.at);
+        assert_int_equal(discover_of_dns(&dns, &d), 0);
+        discover_ask(d, &server.at);
         look(d, &now, 1);
-        assert_string_equal(discovery_words(d), "");
+        assert_string_equal(discover_words(d), "");
         assert_finding(now, rows[i].one);
         atomic_store(&server.n_records, 5);
         look(d, &now, 1);
@@ -296,15 +296,15 @@ static void test_dns(void **state)
         /* A server that fails: as it was. */
         atomic_store(&server.mode, MODE_FAILS);
         look(d, &now, 0);
-        assert_non_null(strstr(discovery_words(d), "\"some.test\" could not be looked up"));
+        assert_non_null(strstr(discover_words(d), "\"some.test\" could not be looked up"));
         atomic_store(&server.mode, MODE_ANSWERS);
         look(d, &now, 0);
-        assert_string_equal(discovery_words(d), "");
+        assert_string_equal(discover_words(d), "");
         /* No records any more: no targets. */
         atomic_store(&server.n_records, 0);
         look(d, &now, 1);
         assert_int_equal(now->n, 0);
-        discovery_free(d);
+        discover_free(d);
         finding_unref(now);
     }
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/file_job.c - one job of a scrape file.
+ * collect/jobfile_job.c - one job of a scrape file.
  */
 #include <errno.h>
 
-#include "collect/file_private.h"
+#include "collect/jobfile_private.h"
 
 #define HINT_FILE_SD "write its targets to a file and name that in file_sd_configs"
 #define HINT_TOOL                                                                                  \
@@ -82,14 +82,14 @@ static const char *const keys_read[KEY_REFUSED] = {
 
 /* --- limits --- */
 
-void file_limits(struct file_reading *f, const struct doc_key *keys, struct scrape_limits *ret)
+void jobfile_limits(struct file_reading *f, const struct doc_key *keys, struct scrape_limits *ret)
 {
-    file_bytes(f, &keys[LIMIT_BODY], &ret->body_bytes);
-    file_count(f, &keys[LIMIT_SAMPLES], &ret->samples);
-    file_count(f, &keys[LIMIT_LABELS], &ret->labels);
-    file_count(f, &keys[LIMIT_NAME], &ret->name_bytes);
-    file_count(f, &keys[LIMIT_VALUE], &ret->value_bytes);
-    file_count(f, &keys[LIMIT_TARGETS], &ret->targets);
+    jobfile_bytes(f, &keys[LIMIT_BODY], &ret->body_bytes);
+    jobfile_count(f, &keys[LIMIT_SAMPLES], &ret->samples);
+    jobfile_count(f, &keys[LIMIT_LABELS], &ret->labels);
+    jobfile_count(f, &keys[LIMIT_NAME], &ret->name_bytes);
+    jobfile_count(f, &keys[LIMIT_VALUE], &ret->value_bytes);
+    jobfile_count(f, &keys[LIMIT_TARGETS], &ret->targets);
 }
 
 /* --- times --- */
@@ -99,8 +99,8 @@ static void read_times(struct file_reading *f, const struct doc_key *keys, struc
 {
     int64_t interval_ms = 0, timeout_ms = 0;
 
-    file_duration(f, &keys[KEY_INTERVAL], &interval_ms);
-    file_duration(f, &keys[KEY_TIMEOUT], &timeout_ms);
+    jobfile_duration(f, &keys[KEY_INTERVAL], &interval_ms);
+    jobfile_duration(f, &keys[KEY_TIMEOUT], &timeout_ms);
     if (interval_ms == 0)
         interval_ms = f->interval_ms;
     int64_t told_ms = timeout_ms > 0 ? timeout_ms : f->timeout_ms;
@@ -154,7 +154,7 @@ static int read_params(struct file_reading *f, const struct doc_key *k, struct s
         if (n->kind != YAML_NODE_SCALAR)
             continue;
         p->name = arena_dup(f->doc.arena, yaml_span(n));
-        r = p->name.p ? file_texts(f, &one, &p->values, &p->n) : -ENOMEM;
+        r = p->name.p ? jobfile_texts(f, &one, &p->values, &p->n) : -ENOMEM;
         j->n_params++;
     }
     j->params = params;
@@ -172,20 +172,20 @@ static int read_way(struct file_reading *f, const struct doc_key *keys, struct s
     if (r == 0)
         r = read_params(f, &keys[KEY_PARAMS], j);
     doc_bool(&f->doc, &keys[KEY_FOLLOW_REDIRECTS], &j->follows_redirects);
-    return r == 0 ? file_auth(f, keys + KEY_AUTH, j) : r;
+    return r == 0 ? jobfile_auth(f, keys + KEY_AUTH, j) : r;
 }
 
 static int read_targets(struct file_reading *f, const struct doc_key *keys, struct scrape_job *j)
 {
-    int r = file_static(f, &keys[KEY_STATIC], j);
+    int r = jobfile_static(f, &keys[KEY_STATIC], j);
 
     if (r == 0)
-        r = file_file_sd(f, &keys[KEY_FILE_SD], j);
+        r = jobfile_file_sd(f, &keys[KEY_FILE_SD], j);
     if (r == 0)
-        r = file_dns_sd(f, &keys[KEY_DNS_SD], j);
+        r = jobfile_dns_sd(f, &keys[KEY_DNS_SD], j);
     if (r == 0)
-        r = file_relabel(f, &keys[KEY_RELABEL], &j->relabel);
-    return r == 0 ? file_relabel(f, &keys[KEY_METRIC_RELABEL], &j->metric_relabel) : r;
+        r = jobfile_relabel(f, &keys[KEY_RELABEL], &j->relabel);
+    return r == 0 ? jobfile_relabel(f, &keys[KEY_METRIC_RELABEL], &j->metric_relabel) : r;
 }
 
 static void check_name(struct file_reading *f, const struct yaml_node *node,
@@ -199,7 +199,7 @@ static void check_name(struct file_reading *f, const struct yaml_node *node,
     err_hint(e, "each job has a name of its own, which becomes the label \"job\"");
 }
 
-int file_job(struct file_reading *f, const struct yaml_node *node, struct scrape_job *j)
+int jobfile_job(struct file_reading *f, const struct yaml_node *node, struct scrape_job *j)
 {
     const char *names[KEY_COUNT_];
     struct doc_key keys[KEY_COUNT_];
@@ -209,19 +209,19 @@ int file_job(struct file_reading *f, const struct yaml_node *node, struct scrape
     j->scheme = SPAN("http");
     j->honors_timestamps = j->follows_redirects = true;
     j->limits = f->limits;
-    if (file_is_null(f, node, "a job"))
+    if (jobfile_is_null(f, node, "a job"))
         return 0;
     memcpy(names, keys_read, sizeof(keys_read));
     for (size_t i = 0; i < ARRAY_LEN(refused); i++)
         names[KEY_REFUSED + i] = refused[i].key;
     if (doc_keys(&f->doc, node, "a job", names, KEY_COUNT_, keys))
         check_name(f, node, &keys[KEY_NAME]);
-    file_refuse(f, refused, ARRAY_LEN(refused), keys + KEY_REFUSED);
+    jobfile_refuse(f, refused, ARRAY_LEN(refused), keys + KEY_REFUSED);
     int r = doc_text(&f->doc, &keys[KEY_NAME], &j->name);
     read_times(f, keys, j);
     doc_bool(&f->doc, &keys[KEY_HONOR_LABELS], &j->honors_labels);
     doc_bool(&f->doc, &keys[KEY_HONOR_TIMESTAMPS], &j->honors_timestamps);
-    file_limits(f, keys + KEY_LIMITS, &j->limits);
+    jobfile_limits(f, keys + KEY_LIMITS, &j->limits);
     if (r == 0)
         r = read_way(f, keys, j);
     return r == 0 ? read_targets(f, keys, j) : r;

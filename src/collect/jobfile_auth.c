@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/file_auth.c - who a scrape says it is, and TLS and the proxy on the way.
+ * collect/jobfile_auth.c - who a scrape says it is, and TLS and the proxy on the way.
  *
  * Values are never part of a message.
  */
 #include <errno.h>
 
-#include "collect/file_private.h"
+#include "collect/jobfile_private.h"
 
 static void clash(struct file_reading *f, const struct yaml_node *at, const char *what,
                   const char *other)
@@ -28,13 +28,13 @@ static int read_basic(struct file_reading *f, const struct doc_key *k, struct sc
     if (!k->value)
         return 0;
     (void)doc_keys(&f->doc, k->value, "basic_auth", names, COUNT_, keys);
-    file_refuse(f, &refused, 1, &keys[USER_FILE]);
+    jobfile_refuse(f, &refused, 1, &keys[USER_FILE]);
     if (keys[PASSWORD].value && keys[PASSWORD_FILE].value)
         clash(f, keys[PASSWORD_FILE].key, "password_file", "password");
     int r = doc_text(&f->doc, &keys[USER], &a->user);
     if (r == 0)
         r = doc_text(&f->doc, &keys[PASSWORD], &a->password);
-    return r == 0 ? file_path(f, &keys[PASSWORD_FILE], &a->password_file) : r;
+    return r == 0 ? jobfile_path(f, &keys[PASSWORD_FILE], &a->password_file) : r;
 }
 
 static int read_authorization(struct file_reading *f, const struct doc_key *k,
@@ -61,7 +61,7 @@ static int read_authorization(struct file_reading *f, const struct doc_key *k,
     }
     if (r == 0)
         r = doc_text(&f->doc, &keys[CREDENTIALS], &a->credentials);
-    return r == 0 ? file_path(f, &keys[CREDENTIALS_FILE], &a->credentials_file) : r;
+    return r == 0 ? jobfile_path(f, &keys[CREDENTIALS_FILE], &a->credentials_file) : r;
 }
 
 static int read_token(struct file_reading *f, const struct doc_key *keys, struct scrape_auth *a)
@@ -71,7 +71,7 @@ static int read_token(struct file_reading *f, const struct doc_key *keys, struct
     if (keys[AUTH_TOKEN].value || keys[AUTH_TOKEN_FILE].value)
         a->type = SPAN("Bearer");
     int r = doc_text(&f->doc, &keys[AUTH_TOKEN], &a->credentials);
-    return r == 0 ? file_path(f, &keys[AUTH_TOKEN_FILE], &a->credentials_file) : r;
+    return r == 0 ? jobfile_path(f, &keys[AUTH_TOKEN_FILE], &a->credentials_file) : r;
 }
 
 /* Of the ways to say who we are there is one. */
@@ -120,15 +120,15 @@ static int read_tls(struct file_reading *f, const struct doc_key *k, struct web_
     if (!k->value)
         return 0;
     (void)doc_keys(&f->doc, k->value, "tls_config", names, COUNT_, keys);
-    file_refuse(f, refused, ARRAY_LEN(refused), keys + CA);
+    jobfile_refuse(f, refused, ARRAY_LEN(refused), keys + CA);
     check_version(f, &keys[MIN]);
     check_version(f, &keys[MAX]);
     doc_bool(&f->doc, &keys[SKIP], &l->skips_verification);
-    int r = file_path(f, &keys[CA_FILE], &l->ca_file);
+    int r = jobfile_path(f, &keys[CA_FILE], &l->ca_file);
     if (r == 0)
-        r = file_path(f, &keys[CERT_FILE], &l->cert_file);
+        r = jobfile_path(f, &keys[CERT_FILE], &l->cert_file);
     if (r == 0)
-        r = file_path(f, &keys[KEY_FILE], &l->key_file);
+        r = jobfile_path(f, &keys[KEY_FILE], &l->key_file);
     if (r == 0)
         r = doc_text(&f->doc, &keys[SERVER_NAME], &l->server_name);
     if (r == 0 && !keys[CERT].key && !keys[KEY].key &&
@@ -158,7 +158,7 @@ static int read_proxy(struct file_reading *f, const struct doc_key *k, struct we
     return 0;
 }
 
-int file_auth(struct file_reading *f, const struct doc_key *keys, struct scrape_job *j)
+int jobfile_auth(struct file_reading *f, const struct doc_key *keys, struct scrape_job *j)
 {
     int r = read_basic(f, &keys[AUTH_BASIC], &j->auth);
 

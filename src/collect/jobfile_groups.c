@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/file_groups.c - where targets come from: written down, in files, in DNS.
+ * collect/jobfile_groups.c - where targets come from: written down, in files, in DNS.
  */
 #include <errno.h>
 
 #include "base/utf8.h"
-#include "collect/file_private.h"
+#include "collect/jobfile_private.h"
 
 enum { REFRESH_FILES_MS = 5 * 60 * 1000, REFRESH_DNS_MS = 30 * 1000, PORT_MAX = 65535 };
 
@@ -72,17 +72,17 @@ static int read_group(void *ctx, const struct yaml_node *node, void *ret)
     struct scrape_group *g = ret;
     struct doc_key keys[COUNT_];
 
-    if (file_is_null(f, node, "a group"))
+    if (jobfile_is_null(f, node, "a group"))
         return 0;
     (void)doc_keys(&f->doc, node, "a group of targets", names, COUNT_, keys);
-    int r = file_texts(f, &keys[TARGETS], &g->addresses, &g->n);
+    int r = jobfile_texts(f, &keys[TARGETS], &g->addresses, &g->n);
     if (r == 0)
         r = read_labels(f, &keys[LABELS], &g->labels);
     check_addresses(f, &keys[TARGETS]);
     return r;
 }
 
-int file_static(struct file_reading *f, const struct doc_key *k, struct scrape_job *j)
+int jobfile_static(struct file_reading *f, const struct doc_key *k, struct scrape_job *j)
 {
     return doc_list(&f->doc, k, sizeof(*j->groups), read_group, f, &j->groups, &j->n_groups);
 }
@@ -152,7 +152,7 @@ static int read_pattern(void *ctx, const struct yaml_node *node, void *ret)
     if (!doc_is(&fr->f->doc, &k, YAML_NODE_SCALAR))
         return 0;
     if (is_pattern(yaml_span(node)))
-        return file_path(fr->f, &k, ret);
+        return jobfile_path(fr->f, &k, ret);
     struct err *e = doc_error(&fr->f->doc, node);
     (void)err_set(e, -EINVAL, "\"%s\" is no name of files with targets",
                   err_list_shown(yaml_span(node), shown));
@@ -170,10 +170,10 @@ static int read_files(void *ctx, const struct yaml_node *node, void *ret)
     struct files_reading fr = {f, &keys[FILES]};
 
     sf->refresh_ms = REFRESH_FILES_MS;
-    if (file_is_null(f, node, "a file_sd_config"))
+    if (jobfile_is_null(f, node, "a file_sd_config"))
         return 0;
     bool is_whole = doc_keys(&f->doc, node, "a file_sd_config", names, COUNT_, keys);
-    file_duration(f, &keys[REFRESH], &sf->refresh_ms);
+    jobfile_duration(f, &keys[REFRESH], &sf->refresh_ms);
     int r = doc_list(&f->doc, &keys[FILES], sizeof(*sf->patterns), read_pattern, &fr, &sf->patterns,
                      &sf->n);
     if (r == 0 && is_whole && sf->n == 0 &&
@@ -185,7 +185,7 @@ static int read_files(void *ctx, const struct yaml_node *node, void *ret)
     return r;
 }
 
-int file_file_sd(struct file_reading *f, const struct doc_key *k, struct scrape_job *j)
+int jobfile_file_sd(struct file_reading *f, const struct doc_key *k, struct scrape_job *j)
 {
     return doc_list(&f->doc, k, sizeof(*j->files), read_files, f, &j->files, &j->n_files);
 }
@@ -241,14 +241,14 @@ static int read_dns(void *ctx, const struct yaml_node *node, void *ret)
     struct doc_key keys[COUNT_];
 
     d->refresh_ms = REFRESH_DNS_MS;
-    if (file_is_null(f, node, "a dns_sd_config"))
+    if (jobfile_is_null(f, node, "a dns_sd_config"))
         return 0;
     bool is_whole = doc_keys(&f->doc, node, "a dns_sd_config", names, COUNT_, keys);
-    file_duration(f, &keys[REFRESH], &d->refresh_ms);
+    jobfile_duration(f, &keys[REFRESH], &d->refresh_ms);
     read_type(f, &keys[TYPE], &d->type);
     if (is_whole)
         read_port(f, &keys[PORT], node, d);
-    int r = file_texts(f, &keys[NAMES], &d->names, &d->n);
+    int r = jobfile_texts(f, &keys[NAMES], &d->names, &d->n);
     if (r == 0 && is_whole && d->n == 0 &&
         (!keys[NAMES].value || keys[NAMES].value->kind == YAML_NODE_LIST)) {
         struct err *e = doc_error(&f->doc, keys[NAMES].key ? keys[NAMES].key : node);
@@ -258,7 +258,7 @@ static int read_dns(void *ctx, const struct yaml_node *node, void *ret)
     return r;
 }
 
-int file_dns_sd(struct file_reading *f, const struct doc_key *k, struct scrape_job *j)
+int jobfile_dns_sd(struct file_reading *f, const struct doc_key *k, struct scrape_job *j)
 {
     return doc_list(&f->doc, k, sizeof(*j->dns), read_dns, f, &j->dns, &j->n_dns);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/file_relabel.c - rules of relabelling out of a scrape file.
+ * collect/jobfile_relabel.c - rules of relabelling out of a scrape file.
  */
 #include <errno.h>
 
 #include "base/num.h"
 #include "base/suggest.h"
-#include "collect/file_private.h"
+#include "collect/jobfile_private.h"
 
 enum {
     KEY_SOURCES,
@@ -49,7 +49,7 @@ static bool read_action(struct file_reading *f, const struct doc_key *k, enum re
 
 static int read_wish(struct file_reading *f, const struct doc_key *keys, struct relabel_wish *w)
 {
-    int r = file_texts(f, &keys[KEY_SOURCES], &w->sources, &w->n_sources);
+    int r = jobfile_texts(f, &keys[KEY_SOURCES], &w->sources, &w->n_sources);
 
     if (r == 0)
         r = doc_text(&f->doc, &keys[KEY_SEPARATOR], &w->separator);
@@ -59,7 +59,7 @@ static int read_wish(struct file_reading *f, const struct doc_key *keys, struct 
         r = doc_text(&f->doc, &keys[KEY_TARGET], &w->target);
     if (r == 0)
         r = doc_text(&f->doc, &keys[KEY_REPLACEMENT], &w->replacement);
-    file_count(f, &keys[KEY_MODULUS], &w->modulus);
+    jobfile_count(f, &keys[KEY_MODULUS], &w->modulus);
     w->has_separator = keys[KEY_SEPARATOR].value != NULL;
     w->has_regex = keys[KEY_REGEX].value != NULL;
     w->has_replacement = keys[KEY_REPLACEMENT].value != NULL;
@@ -86,7 +86,7 @@ static int read_rule(void *ctx, const struct yaml_node *node, void *ret)
     const char *field = "action";
     struct err why = {.code = 0};
 
-    if (file_is_null(f, node, "a rule"))
+    if (jobfile_is_null(f, node, "a rule"))
         return 0;
     (void)doc_keys(&f->doc, node, "a rule of relabelling", rule_keys, KEY_COUNT_, keys);
     bool is_good = read_action(f, &keys[KEY_ACTION], &w.action);
@@ -101,7 +101,7 @@ static int read_rule(void *ctx, const struct yaml_node *node, void *ret)
     return r;
 }
 
-int file_relabel(struct file_reading *f, const struct doc_key *k, struct relabel_list *ret)
+int jobfile_relabel(struct file_reading *f, const struct doc_key *k, struct relabel_list *ret)
 {
     const struct relabel_rule **rules = NULL;
     size_t n = 0, n_made = 0;

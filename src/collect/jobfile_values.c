@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/file_values.c - values of a scrape file: paths, counts, sizes, durations, lists of texts.
+ * collect/jobfile_values.c - values of a scrape file: paths, counts, sizes, durations, lists of
+ * texts.
  */
 #include <errno.h>
 
 #include "base/num.h"
-#include "collect/file_private.h"
+#include "collect/jobfile_private.h"
 #include "series/duration.h"
 
-void file_refuse(struct file_reading *f, const struct file_refusal *rows, size_t n,
-                 const struct doc_key *keys)
+void jobfile_refuse(struct file_reading *f, const struct file_refusal *rows, size_t n,
+                    const struct doc_key *keys)
 {
     for (size_t i = 0; i < n; i++) {
         if (!keys[i].key)
@@ -20,7 +21,7 @@ void file_refuse(struct file_reading *f, const struct file_refusal *rows, size_t
     }
 }
 
-bool file_is_null(struct file_reading *f, const struct yaml_node *node, const char *what)
+bool jobfile_is_null(struct file_reading *f, const struct yaml_node *node, const char *what)
 {
     if (!yaml_is_null(node))
         return false;
@@ -43,15 +44,15 @@ static int read_text(void *ctx, const struct yaml_node *node, void *ret)
     return doc_text(&t->f->doc, &k, ret);
 }
 
-int file_texts(struct file_reading *f, const struct doc_key *k, const struct span **ret,
-               size_t *ret_n)
+int jobfile_texts(struct file_reading *f, const struct doc_key *k, const struct span **ret,
+                  size_t *ret_n)
 {
     struct texts t = {f, k};
 
     return doc_list(&f->doc, k, sizeof(**ret), read_text, &t, ret, ret_n);
 }
 
-int file_path(struct file_reading *f, const struct doc_key *k, struct span *ret)
+int jobfile_path(struct file_reading *f, const struct doc_key *k, struct span *ret)
 {
     struct span s = SPAN("");
     int r = doc_text(&f->doc, k, &s);
@@ -71,7 +72,7 @@ int file_path(struct file_reading *f, const struct doc_key *k, struct span *ret)
     return 0;
 }
 
-void file_count(struct file_reading *f, const struct doc_key *k, uint64_t *ret)
+void jobfile_count(struct file_reading *f, const struct doc_key *k, uint64_t *ret)
 {
     int64_t n = 0;
 
@@ -85,7 +86,7 @@ void file_count(struct file_reading *f, const struct doc_key *k, uint64_t *ret)
     }
 }
 
-void file_duration(struct file_reading *f, const struct doc_key *k, int64_t *ret_ms)
+void jobfile_duration(struct file_reading *f, const struct doc_key *k, int64_t *ret_ms)
 {
     int64_t ms = 0;
 
@@ -94,7 +95,7 @@ void file_duration(struct file_reading *f, const struct doc_key *k, int64_t *ret
         *ret_ms = ms;
 }
 
-void file_bytes(struct file_reading *f, const struct doc_key *k, uint64_t *ret)
+void jobfile_bytes(struct file_reading *f, const struct doc_key *k, uint64_t *ret)
 {
     static const char units[] = "KMGTPE";
     char shown[ERR_LIST_SHOWN_MAX];
