@@ -271,3 +271,9 @@ const char *http_client_tls_error(const struct http_client *c)
 {
     return sock_tls_error(&c->_sock);
 }
+
+bool http_client_tls_validity(const struct http_client *c, int64_t *ret_from_s,
+                              int64_t *ret_until_s)
+{
+    return sock_tls_validity(&c->_sock, ret_from_s, ret_until_s);
+}

@@ -124,5 +124,8 @@ bool http_client_is_broken(const struct http_client *c); /* as sock_is_broken */
 size_t http_client_queued_bytes(const struct http_client *c);
 const char *http_client_error_text(const struct http_client *c);
 const char *http_client_tls_error(const struct http_client *c); /* as sock_tls_error */
+/* As sock_tls_validity, from on_ready on. */
+bool http_client_tls_validity(const struct http_client *c, int64_t *ret_from_s,
+                              int64_t *ret_until_s);
 
 #endif

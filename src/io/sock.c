@@ -417,6 +417,11 @@ const char *sock_tls_error(const struct sock *s)
     return s->_tls_error;
 }
 
+bool sock_tls_validity(const struct sock *s, int64_t *ret_from_s, int64_t *ret_until_s)
+{
+    return s->_tls && tls_link_validity(s->_tls, ret_from_s, ret_until_s);
+}
+
 /* --- events --- */
 
 static void sock_on_ready(struct watch *w, uint32_t events)

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <openssl/err.h>
 #include <pthread.h>
+#include <time.h>
 
 #include "base/check.h"
 #include "base/limits.h"
@@ -232,6 +233,24 @@ int tls_link_handshake(struct tls_link *t)
 bool tls_link_is_ready(const struct tls_link *t)
 {
     return t->is_ready;
+}
+
+static bool time_of(const ASN1_TIME *t, int64_t *ret_s)
+{
+    struct tm tm;
+
+    if (!t || ASN1_TIME_to_tm(t, &tm) != 1)
+        return false;
+    *ret_s = (int64_t)timegm(&tm);
+    return true;
+}
+
+bool tls_link_validity(const struct tls_link *t, int64_t *ret_from_s, int64_t *ret_until_s)
+{
+    const X509 *certificate = SSL_get0_peer_certificate(t->ssl);
+
+    return certificate && time_of(X509_get0_notBefore(certificate), ret_from_s) &&
+           time_of(X509_get0_notAfter(certificate), ret_until_s);
 }
 
 /* --- records in --- */

@@ -35,6 +35,9 @@ size_t tls_link_read(struct tls_link *t, char *dst, struct stamp *ret_at, int *r
 /* After a read: the kernel or OpenSSL may have more, and no event will tell. */
 bool tls_link_has_more(const struct tls_link *t);
 
+/* As sock_tls_validity. */
+bool tls_link_validity(const struct tls_link *t, int64_t *ret_from_s, int64_t *ret_until_s);
+
 /* As sock_send. */
 int tls_link_send(struct tls_link *t, const struct iovec *iov, int n,
                   mono_t *ret_before) WARN_UNUSED;
