@@ -47,7 +47,7 @@ static int put_result(const struct doctor_report *report, size_t i, struct buf *
 
     if (r == 0)
         r = put(out, "", m->text, "");
-    if (r == 0 && m->because >= 0)
+    if (r == 0 && m->because >= 0 && m->cause != CAUSE_NO_CAUSE) /* else it says what it needs */
         r = buf_printf(out, "; explained by \"%s\"",
                        doctor_steps[report->results[m->because].step].title);
     if (r == 0)

@@ -11,19 +11,20 @@ enum { OUTPUT_MIN = 8, TOTAL_MIN_MS = 100 };
 /* --- what dialects do not tell --- */
 
 struct members {
-    bool has_choices, is_empty, has_filter;
+    bool is_object, has_choices, is_empty, has_filter;
 };
 
 static struct members members_of(struct span data)
 {
-    struct members m = {false, false, false};
+    struct members m = {false, false, false, false};
     struct json j;
     struct json_value v;
     struct span key;
 
     json_init(&j, data);
     if (!json_next(&j, &v) || v.type != JSON_OBJECT)
-        return (struct members){.has_choices = true}; /* [DONE], or told as bad JSON */
+        return m; /* [DONE], or told as bad JSON */
+    m.is_object = true;
     while (json_key(&j, &key)) {
         if (json_str_eq(key, SPAN("choices")) && json_next(&j, &v)) {
             m.has_choices = true;
@@ -62,7 +63,8 @@ static void take_event(struct pass *p, const struct event *e, mono_t at)
     s->n_events++;
     if (!s->is_anthropic) {
         m = members_of(e->data);
-        s->n_without_choices += !m.has_choices && !t.is_error;
+        s->n_with_choices += m.has_choices;
+        s->n_without_choices += m.is_object && !m.has_choices && !t.is_error;
         s->has_empty_choices |= m.is_empty && s->n_output == 0 && !t.has_usage;
         s->has_filter |= m.is_empty && m.has_filter && s->n_output == 0;
     }

@@ -18,13 +18,13 @@
 struct doctor_stream {
     struct dialect_answer answer;
     uint32_t n_events;
-    uint32_t n_output;          /* events with output */
-    uint32_t n_reads;           /* with output: how many reads it came in */
-    uint64_t n_comments;        /* keep-alives */
-    bool has_role_only_first;   /* the first event carries a role and no output */
-    bool has_empty_choices;     /* an event in front of the output has "choices": [] */
-    bool has_filter;            /* and it is a content filter's */
-    uint32_t n_without_choices; /* events that have no "choices" at all */
+    uint32_t n_output;        /* events with output */
+    uint32_t n_reads;         /* with output: how many reads it came in */
+    uint64_t n_comments;      /* keep-alives */
+    bool has_role_only_first; /* the first event carries a role and no output */
+    bool has_empty_choices;   /* an event in front of the output has "choices": [] */
+    bool has_filter;          /* and it is a content filter's */
+    uint32_t n_with_choices, n_without_choices; /* JSON events that have "choices", or not */
     bool is_anthropic;
     int64_t first_ns;      /* sent to the first output; -1: none */
     int64_t last_ns;       /* to the last output */

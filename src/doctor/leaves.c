@@ -132,23 +132,33 @@ static int line_of(struct span text, size_t at)
 int leaves_json(struct span text, leaves_visit visit, void *ctx, int *ret_line)
 {
     struct walk *w = mem_zalloc(1, sizeof(*w));
-    char *plain = mem_alloc(text.n + 1);
     struct json j;
-    int r = w && plain ? 0 : -ENOMEM;
+    int r = 0;
 
-    if (r == 0) {
-        to_plain_json(text, plain);
-        w->visit = visit;
-        w->ctx = ctx;
-        json_init(&j, span_of(plain, text.n));
-        walk_value(w, &j);
-        if (!json_is_done(&j)) {
-            *ret_line = line_of(text, json_offset(&j));
-            r = -EINVAL;
-        }
+    if (!w)
+        return -ENOMEM;
+    w->visit = visit;
+    w->ctx = ctx;
+    json_init(&j, text);
+    walk_value(w, &j);
+    if (!json_is_done(&j)) {
+        *ret_line = line_of(text, json_offset(&j));
+        r = -EINVAL;
     }
-    mem_free(plain);
     mem_free(w);
+    return r;
+}
+
+int leaves_jsonc(struct span text, leaves_visit visit, void *ctx, int *ret_line)
+{
+    char *plain = mem_alloc(text.n + 1);
+    int r;
+
+    if (!plain)
+        return -ENOMEM;
+    to_plain_json(text, plain);
+    r = leaves_json(span_of(plain, text.n), visit, ctx, ret_line);
+    mem_free(plain);
     return r;
 }
 
@@ -201,10 +211,8 @@ int leaves_read(enum leaves_format format, struct span text, leaves_visit visit,
                 int *ret_line)
 {
     static int (*const readers[])(struct span, leaves_visit, void *, int *) = {
-        [LEAVES_JSON] = leaves_json,
-        [LEAVES_TOML] = leaves_toml,
-        [LEAVES_YAML] = leaves_yaml,
-        [LEAVES_ENV] = leaves_env,
+        [LEAVES_JSON] = leaves_json, [LEAVES_JSONC] = leaves_jsonc, [LEAVES_TOML] = leaves_toml,
+        [LEAVES_YAML] = leaves_yaml, [LEAVES_ENV] = leaves_env,
     };
 
     *ret_line = 0;

@@ -27,7 +27,7 @@ enum {
     LEAVES_KEY_MAX = 128
 };
 
-enum leaves_format { LEAVES_JSON, LEAVES_TOML, LEAVES_YAML, LEAVES_ENV };
+enum leaves_format { LEAVES_JSON, LEAVES_JSONC, LEAVES_TOML, LEAVES_YAML, LEAVES_ENV };
 
 typedef void (*leaves_visit)(void *ctx, const struct span *path, size_t n, struct span value);
 
@@ -36,6 +36,7 @@ int leaves_read(enum leaves_format format, struct span text, leaves_visit visit,
 
 /* The formats; -EINVAL and the line. */
 int leaves_json(struct span text, leaves_visit visit, void *ctx, int *ret_line) WARN_UNUSED;
+int leaves_jsonc(struct span text, leaves_visit visit, void *ctx, int *ret_line) WARN_UNUSED;
 int leaves_toml(struct span text, leaves_visit visit, void *ctx, int *ret_line) WARN_UNUSED;
 int leaves_env(struct span text, leaves_visit visit, void *ctx, int *ret_line) WARN_UNUSED;
 

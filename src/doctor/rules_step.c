@@ -98,7 +98,8 @@ static void check_name(struct look *l, struct span name)
     meant = engine_did_you_mean(name, &why);
     if (meant || why)
         tell_name(l, name, span_cstr(meant), why);
-    else if (span_starts_with(name, SPAN("inferometer_")))
+    else if (span_starts_with(name, SPAN("inferometer_")) ||
+             (span_starts_with(name, SPAN("llm_")) && s.best.n > 0))
         tell_name(l, name, s.best, NULL);
 }
 

@@ -98,7 +98,7 @@ static bool check_broken(struct doctor *d, const struct doctor_answer *a)
     else if (s->answer.n_bad_json > 0)
         doctor_add(d, CAUSE_STREAM_BAD_JSON, true, "%u of %u events are no JSON",
                    s->answer.n_bad_json, s->n_events);
-    else if (s->n_events > 0 && s->n_without_choices == s->n_events)
+    else if (s->n_with_choices == 0 && s->n_without_choices > 0 && !s->is_anthropic)
         doctor_add(d, CAUSE_STREAM_NO_CHOICES, true, "none of %u events has \"choices\"",
                    s->n_events);
     else if (a->error < 0 || !dialect_of(d)->is_ended(&s->answer))

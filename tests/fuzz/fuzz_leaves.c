@@ -38,9 +38,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size == 0)
         return 0;
     text = span_of(data + 1, size - 1);
-    r = leaves_read((enum leaves_format)(data[0] % 4), text, on_leaf, &once, &line);
+    r = leaves_read((enum leaves_format)(data[0] % 5), text, on_leaf, &once, &line);
     ASSERT(r == 0 || r == -EINVAL);
-    ASSERT(leaves_read((enum leaves_format)(data[0] % 4), text, on_leaf, &twice, &again) == r);
+    ASSERT(leaves_read((enum leaves_format)(data[0] % 5), text, on_leaf, &twice, &again) == r);
     ASSERT(once.n_values == twice.n_values && once.n_bytes == twice.n_bytes && line == again);
     return 0;
 }
