@@ -11,7 +11,7 @@
 #include "cli/config_check.h"
 #include "cli/demo.h"
 #include "cli/docs.h"
-#include "cli/doctor.h"
+#include "cli/doctor_visit.h"
 #include "cli/incident_ask.h"
 #include "cli/kept.h"
 #include "cli/keys.h"
@@ -47,7 +47,7 @@ static const struct {
     {"slo", slos_main,
      "alert rules of SLOs, how soon they page and how often for nothing; reviews"},
     {"targets", targets_main, "what is scraped, what was recognised, what is missing"},
-    {"doctor", doctor_main, "why requests to an engine do not work, step by step"},
+    {"doctor", doctor_visit_main, "why requests to an engine do not work, step by step"},
     {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };

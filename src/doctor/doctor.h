@@ -7,7 +7,7 @@
  * One cause: a result has one. What an earlier result explains (a 401 behind a key in quotation
  *            marks) becomes SKIP and points there, and the earlier one becomes the FAIL. The main
  *            cause of a report is its first FAIL, else its first WARN.
- * Requests:  GET of the models and of /metrics, and up to four small streams (1 to 40 tokens): they
+ * Requests:  GET of the models and of /metrics, and up to six small streams (1 to 40 tokens): they
  *            cost what those cost. Nothing is changed anywhere.
  * Secrets:   of keys at most the first four characters and the length are in texts; of URLs neither
  *            credentials nor queries; bodies of answers never.

@@ -6,6 +6,7 @@
  * Role:      what steps see of io/ and http/. Every read of an answer keeps its stamp, so that a
  *            stream can be looked at afterwards as it came.
  * Ownership: answers live in the arena.
+ * Errors:    -ENOMEM and of the event loop; what the network brings is in the answer.
  * Limits:    ANSWER_BYTES_MAX of a body, ANSWER_READS_MAX reads with a stamp of their own.
  * Threading: blocking; one owner.
  */

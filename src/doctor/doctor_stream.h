@@ -3,8 +3,8 @@
  * doctor/doctor_stream.h - what a streamed answer is made of, and how it came in time.
  *
  * Role:      a whole answer with the stamps of its reads in; counts, usage, gaps out. The events
- * are understood by dialect/, so that first token means here what it means everywhere. Threading:
- * pure.
+ *            are understood by dialect/, so that first token means here what it means everywhere.
+ * Threading: pure.
  */
 #ifndef DOCTOR_DOCTOR_STREAM_H
 #define DOCTOR_DOCTOR_STREAM_H

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor/facts.h - which files tools keep their settings in, and what in them is about a server or
- * a key: one table.
+ * doctor/facts.h - the files in which tools keep their settings, and what in them is about a server
+ * or a key: one table.
  *
  * Role:      a row per file, a row per path in it (leaves.h); facts_collect reads all that are
- * there. Limits:    FACTS_MAX facts; more are left out. Threading: pure but for reading the files.
+ *            there.
+ * Limits:    FACTS_MAX facts (more are left out), LEAVES_BYTES_MAX of a file.
+ * Threading: pure but for reading the files.
  */
 #ifndef DOCTOR_FACTS_H
 #define DOCTOR_FACTS_H

@@ -3,14 +3,16 @@
  * doctor/leaves.h - settings files as paths and values: JSON, TOML, YAML and .env read alike.
  *
  * Role:      visit(ctx, path, n, value) for every scalar of the file in order; path are the keys
- *            from the root, "[]" for an item of a list. Values are as text: strings unescaped,
- * others as written. TOML:      tables, dotted and quoted keys, basic and literal strings on one
- * line; of other values the text up to the line's end or a comment. A string over several lines is
- * passed over. JSON:      with comments and commas at ends, too, as editors' files have them
- * (jsonc). .env:      NAME=value, "export" in front, quotes around (taken off), comments. Errors:
- * -EINVAL: not in that format, with the line; what came before was told. -ENOMEM. Limits:
- * LEAVES_BYTES_MAX, LEAVES_DEPTH_MAX keys in a path (deeper ones are passed over), values of
- * LEAVES_VALUE_MAX bytes (longer ones are cut). Threading: pure.
+ *            from the root, "[]" for an item of a list. Values are as text: strings unescaped, the
+ *            others as written.
+ * JSONC:     JSON with comments, and with commas at the end of lists and objects.
+ * TOML:      tables, dotted and quoted keys, strings on one line; of other values the text up to
+ *            the line's end or a comment. Strings and lists over several lines are passed over.
+ * .env:      NAME=value, "export" in front, quotes around (taken off), comments.
+ * Errors:    -EINVAL: not in that format, with the line; what came before was told. -ENOMEM.
+ * Limits:    LEAVES_DEPTH_MAX keys in a path (deeper ones are passed over); texts of
+ *            LEAVES_VALUE_MAX bytes and keys of LEAVES_KEY_MAX in JSON (longer ones are cut).
+ * Threading: pure.
  */
 #ifndef DOCTOR_LEAVES_H
 #define DOCTOR_LEAVES_H

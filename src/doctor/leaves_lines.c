@@ -126,7 +126,7 @@ static bool toml_table(struct toml *t, struct span line)
 
 static bool toml_value(struct toml *t, struct span s)
 {
-    struct span value = {s.p, span_find_char(s, '#')};
+    struct span value = span_trim(span_of(s.p, span_find_char(s, '#')));
 
     if (span_starts_with(s, SPAN("\"\"\"")) || span_starts_with(s, SPAN("'''"))) {
         struct span mark = span_of(s.p, 3), rest = span_from(s, 3);
@@ -134,11 +134,11 @@ static bool toml_value(struct toml *t, struct span s)
             t->until = mark;
         return true;
     }
-    if (is_quote(s) && !take_quoted(&s, t->value, &value))
+    if (is_quote(s) ? !take_quoted(&s, t->value, &value) : value.n == 0)
         return false;
     if (!t->is_too_deep)
-        t->visit(t->ctx, t->path, t->n, span_trim(value));
-    return value.n > 0 || s.n < 2 || value.p == t->value;
+        t->visit(t->ctx, t->path, t->n, value);
+    return true;
 }
 
 static bool toml_line(struct toml *t, struct span line)

@@ -157,8 +157,8 @@ static void tell_page(struct doctor *d)
                    "missing: %.*s",
                    SPAN_ARG(version_of(d, &page->engines[0])), n_missing, SPAN_ARG(missing));
     else
-        doctor_ok(d, "%.*s, %zu signals", SPAN_ARG(version_of(d, &page->engines[0])),
-                  page->n_signals);
+        doctor_ok(d, "%.*s, %zu signal%s", SPAN_ARG(version_of(d, &page->engines[0])),
+                  page->n_signals, page->n_signals == 1 ? "" : "s");
 }
 
 void doctor_step_metrics(struct doctor *d)
@@ -207,5 +207,5 @@ void doctor_step_buckets(struct doctor *d)
                    "%.*s: %.1f %% of %.0f samples are above its last bound, %g",
                    SPAN_ARG(o.family->name), o.share * 100, o.n, o.last_bound);
     if (n == 0)
-        doctor_ok(d, "99 %% of what was measured is within their bounds");
+        doctor_ok(d, "of what was measured, 99 %% and more is within their bounds");
 }

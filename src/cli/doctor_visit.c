@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cli/doctor.c - the subcommand "inferometer doctor".
+ * cli/doctor_visit.c - the subcommand "inferometer doctor".
  */
-#include "cli/doctor.h"
+#include "cli/doctor_visit.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -28,7 +28,7 @@ static const char usage[] =
     "the way, metrics, rules. The first line is the main cause; a step that waits for another, or\n"
     "that another explains, is a SKIP. Keys are never shown.\n"
     "\n"
-    "It asks for the list of models and sends up to five requests of 1 to 40 tokens.\n"
+    "It asks for the list of models and sends up to six requests of 1 to 40 tokens.\n"
     "\n"
     "  URL             base URL, as clients have it; without one that of OPENAI_BASE_URL,\n"
     "                  OPENAI_API_BASE or ANTHROPIC_BASE_URL\n"
@@ -230,7 +230,7 @@ static int examine(struct wish *w)
     return doctor_worst(&report) == DOCTOR_FAIL ? EXIT_FAILED : EXIT_OK;
 }
 
-int doctor_main(int argc, char **argv)
+int doctor_visit_main(int argc, char **argv)
 {
     struct wish w = {.as_json = false};
     const char *config = NULL;
