@@ -138,6 +138,13 @@ enum doctor_cause doctor_status_cause(const struct doctor_answer *a)
 
 /* --- clocks --- */
 
+bool doctor_expires_soon(int64_t from_s, int64_t until_s, int64_t now_s)
+{
+    static const int64_t soon_s = 14 * 24 * 3600;
+
+    return until_s > 0 && until_s - from_s > 2 * soon_s && until_s - now_s < soon_s;
+}
+
 bool doctor_skew(const struct doctor_answer *a, int64_t *ret_s)
 {
     char text[64];

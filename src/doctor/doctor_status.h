@@ -23,6 +23,9 @@ bool doctor_is_page(const struct doctor_answer *a);
  * known. *ret_advice: how they are told not to hold streams back. */
 const char *doctor_hop(const struct doctor_answer *a, const char **ret_advice);
 
+/* A certificate that should have been renewed by now: of those that are not made for days only. */
+bool doctor_expires_soon(int64_t from_s, int64_t until_s, int64_t now_s);
+
 /* The clock here minus that of the server, by Date; false: it does not tell. */
 bool doctor_skew(const struct doctor_answer *a, int64_t *ret_s);
 

@@ -8,7 +8,7 @@
 
 #include "doctor/doctor_private.h"
 
-enum { DIAL_S = 5, EXPIRES_DAYS = 14, DAY_S = 24 * 3600, SKEW_TLS_S = 300 };
+enum { DIAL_S = 5, DAY_S = 24 * 3600, SKEW_TLS_S = 300 };
 
 static int64_t timeout_of(const struct doctor *d)
 {
@@ -206,7 +206,7 @@ void doctor_tell_failure(struct doctor *d, const struct doctor_answer *a)
 void doctor_step_tls(struct doctor *d)
 {
     struct doctor_answer *a = &d->connected;
-    int64_t left_s;
+    int64_t now_s = clock_wall().us / US_PER_S, left_s;
 
     if (!d->url.is_tls) {
         doctor_ok(d, "plain HTTP");
@@ -223,9 +223,8 @@ void doctor_step_tls(struct doctor *d)
         doctor_tell_failure(d, a);
         return;
     }
-    left_s = a->cert_until_s - clock_wall().us / US_PER_S;
-    if (a->cert_until_s > 0 && a->cert_until_s - a->cert_from_s > 2 * EXPIRES_DAYS * DAY_S &&
-        left_s < (int64_t)EXPIRES_DAYS * DAY_S)
+    left_s = a->cert_until_s - now_s;
+    if (doctor_expires_soon(a->cert_from_s, a->cert_until_s, now_s))
         doctor_add(d, CAUSE_TLS_EXPIRES, true, "the certificate is valid for %lld more days",
                    (long long)(left_s / DAY_S));
     else

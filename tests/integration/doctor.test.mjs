@@ -61,6 +61,10 @@ vllm:time_to_first_token_seconds_bucket{le="+Inf"} 100
 vllm:time_to_first_token_seconds_sum 200
 vllm:time_to_first_token_seconds_count 100
 `;
+// All that llama.cpp tells but requests_deferred.
+const LLAMACPP = ['n_busy_slots_per_decode', 'n_decode_total', 'n_tokens_max', 'predicted_tokens_seconds',
+  'prompt_seconds_total', 'prompt_tokens_seconds', 'prompt_tokens_total', 'requests_processing',
+  'tokens_predicted_seconds_total', 'tokens_predicted_total'].map((name) => `llamacpp:${name} 1\n`).join('');
 const rule = (expr, more = '') => `groups:\n- name: g\n  interval: 30s\n  rules:\n`
   + `  - alert: A\n    expr: ${expr}\n${more}`;
 const withRules = (content) => () => ({ args: ['--rules', 'r.yml'], here: { 'r.yml': content } });
@@ -70,9 +74,12 @@ const authority = (t) => {
   return { ca, args: ['--ca', ca.ca] };
 };
 
-/** Hangs up on everything that it cannot read. */
-async function startMute(t) {
-  const server = net.createServer((socket) => socket.on('error', () => {}).resume());
+/** Takes everything and says nothing, or one word. */
+async function startMute(t, word) {
+  const server = net.createServer((socket) => {
+    socket.on('error', () => {}).resume();
+    if (word) socket.once('data', () => socket.end(word));
+  });
   const sockets = new Set();
   server.on('connection', (s) => sockets.add(s));
   server.listen(0, '127.0.0.1');
@@ -96,6 +103,7 @@ const broken = [
   ['no /v1', 'url_without_v1', 'FAIL', withUrl((e) => e.url)],
   ['a path that is none, without /v1', 'http_404', 'FAIL', withUrl((e) => `${e.url}/elsewhere`)],
   ['an endpoint as the base URL', 'url_endpoint', 'FAIL', withUrl((e) => `${e.url}/v1/chat/completions`)],
+  ['a query', 'url_query', 'WARN', withUrl((e) => `${e.url}/v1?api-version=1`)],
   ['a slash at the end', 'url_trailing_slash', 'WARN', withUrl((e) => `${e.url}/v1/`)],
   ['an address to listen on', 'url_listen_address', 'WARN', withUrl((e) => `http://0.0.0.0:${e.port}/v1`)],
   ['/v1 for Anthropic\'s clients', 'url_with_extra_v1', 'FAIL', async (t) => {
@@ -119,6 +127,10 @@ const broken = [
   }],
   ['Anthropic\'s key and token', 'key_and_token', 'WARN', withFiles(
     { env: { ANTHROPIC_API_KEY: ANTHROPIC, ANTHROPIC_AUTH_TOKEN: 'other-token-1234' } })],
+  ['a login\'s token and a key', 'oauth_and_key', 'WARN', withFiles(
+    { env: { CLAUDE_CODE_OAUTH_TOKEN: 'sk-ant-oat01-x', ANTHROPIC_API_KEY: ANTHROPIC } })],
+  ['two keys for Gemini', 'keys_differ', 'WARN', withFiles({ env: { GEMINI_API_KEY: 'AIzaA', GOOGLE_API_KEY: 'AIzaB' } })],
+  ['a URL as the key', 'key_is_url', 'FAIL', withKey('https://api.example.test/v1')],
   ['an OpenAI key for Anthropic', 'key_of_other_vendor', 'WARN', withFiles(
     { env: { ANTHROPIC_API_KEY: 'sk-proj-0123456789abcdef' } })],
   ['a login\'s token as an API key', 'key_is_login_token', 'WARN', withFiles(
@@ -176,6 +188,15 @@ const broken = [
     const proxy = await startForwardProxy(t, { to: 1, credentials: 'u:p' });
     return { args: ['https://engine.test/v1'], env: { https_proxy: `http://127.0.0.1:${proxy.port}` } };
   }],
+  ['a proxy that does not want to', 'proxy_refused', 'FAIL', async (t) => {
+    const server = http.createServer().on('connect', (req, socket) => socket.end('HTTP/1.1 403 No\r\n\r\n'));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    cleanup(t, () => server.close());
+    return { args: ['https://engine.test/v1'], env: { https_proxy: `http://127.0.0.1:${server.address().port}` } };
+  }],
+  ['a proxy in upper case', 'proxy_upper_case_only', 'FAIL', withFiles(
+    { args: ['http://127.0.0.1.nip.invalid/v1'], env: { HTTP_PROXY: 'http://127.0.0.1:1' } })],
   // the network
   ['a name that is none', /^dns_/, 'FAIL', withFiles({ args: ['http://no-such-name.invalid/v1'] })],
   ['nobody listens', 'tcp_refused', 'FAIL', async () => ({ args: [`http://127.0.0.1:${await freePort()}/v1`] })],
@@ -226,6 +247,13 @@ const broken = [
     const g = await Gateway.start(t, { upstream: { url: `http://127.0.0.1:${await freePort()}` } });
     return { args: [`http://127.0.0.1:${g.port}/v1`] };
   }],
+  ['a mistake of the server', 'http_5xx', 'FAIL', withStatus(500)],
+  ['requests that nobody likes', 'http_400', 'FAIL', withStatus(400)],
+  ['an answer that is no HTTP', 'http_not', 'FAIL', async (t) => ({ args: [`http://127.0.0.1:${await startMute(t, 'SSH-2.0-x\r\n')}/v1`] })],
+  ['a list that is none', 'models_unreadable', 'WARN', async (t) => {
+    const { env } = await openai(t, { answer: (req, res) => req.url === '/v1/models' && !!res.end('{"models": []}') });
+    return { env, args: ['--model', 'm'] };
+  }],
   ['no model', 'models_none', 'FAIL', (t) => openai(t, { models: [] })],
   ['a model by half of its name', 'model_unknown', 'FAIL', async (t) => {
     const { env } = await openai(t, { models: ['org/Model-7B'] });
@@ -256,6 +284,7 @@ const broken = [
       'proxy_busy_buffers_size 128k']);
     return { env: { OPENAI_BASE_URL: `${nginx.url}/v1` } };
   }, noNginx],
+  ['a buffer of a kilobyte', 'stream_buffered_in_parts', 'FAIL', (t) => openai(t, { holds: 1024, gapMs: 10 })],
   ['compression that holds back', 'gzip_holds_back', 'WARN', (t) => openai(t, { holds: 'gzip' })],
   ['compression that nobody asked for', 'gzip_unasked', 'WARN', withSim('--gzip', 'on')],
   // metrics
@@ -266,6 +295,8 @@ const broken = [
   ['vLLM with --disable-log-stats', 'metrics_log_stats_off', 'WARN', withPage(
     '# TYPE python_info gauge\npython_info{version="3.12"} 1\n# TYPE process_open_fds gauge\nprocess_open_fds 7\n'
     + '# TYPE http_requests_total counter\nhttp_requests_total{handler="/v1/models",method="GET",status="2xx"} 1\n')],
+  ['a metric that is dropped on the way', 'metrics_signals_missing', 'WARN', withPage(LLAMACPP, { owner: 'llamacpp' })],
+  ['llama.cpp without its flag', 'metrics_off', 'WARN', withPage(null, { owner: 'llamacpp' })],
   ['a line that cannot be read', 'metrics_unreadable_lines', 'WARN', withPage(`${PAGE}x{a=b} 1\n`)],
   ['buckets that end too early', 'buckets_too_small', 'WARN', withPage(BUCKETS)],
   // rules

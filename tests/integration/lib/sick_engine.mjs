@@ -60,11 +60,15 @@ async function stream(req, res, ask, o) {
     return;
   }
   res.writeHead(200, fields);
+  let rest = '';
   for (const e of all) {
     await delay(o.gapMs);
-    res.write(e);
+    rest += e;
+    const n = typeof o.holds === 'number' ? rest.length - (rest.length % o.holds) : rest.length;
+    if (n > 0) res.write(rest.slice(0, n));
+    rest = rest.slice(n);
   }
-  res.end();
+  res.end(rest);
 }
 
 function chat(req, res, body, o) {
@@ -108,7 +112,8 @@ function answer(req, res, body, o) {
 
 /**
  * base: where the API is. key: wanted. models, owner: of the list. metrics: the page, null: none.
- * events: as above. holds: all of a stream at its end, or 'gzip': for clients that take it.
+ * events: as above. holds: all of a stream at its end, or 'gzip': for clients that take it; a
+ * number: until so many bytes are there.
  * fields: of every answer. answer(req, res): true where it has answered itself. chat(req, res, ask):
  * in place of the stream. tls: { cert, key }.
  */

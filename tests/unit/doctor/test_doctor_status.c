@@ -115,6 +115,17 @@ static void test_clocks(void **state)
     assert_false(doctor_skew(&a, &skew_s));
 }
 
+static void test_expiry(void **state)
+{
+    enum { DAY = 24 * 3600 };
+
+    (void)state;
+    assert_true(doctor_expires_soon(DAY, 91 * DAY, 78 * DAY));
+    assert_false(doctor_expires_soon(DAY, 91 * DAY, 76 * DAY));
+    assert_false(doctor_expires_soon(DAY, 8 * DAY, 7 * DAY)); /* made for a week */
+    assert_false(doctor_expires_soon(0, 0, 7 * DAY));         /* there is none */
+}
+
 /* Every cause has a name of its own, and all that are told say what to do. */
 static void test_causes(void **state)
 {
@@ -134,9 +145,8 @@ static void test_causes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_statuses),
-        cmocka_unit_test(test_hops),
-        cmocka_unit_test(test_clocks),
+        cmocka_unit_test(test_statuses), cmocka_unit_test(test_hops),
+        cmocka_unit_test(test_clocks),   cmocka_unit_test(test_expiry),
         cmocka_unit_test(test_causes),
     };
     return cmocka_run_group_tests_name("doctor/doctor_status", tests, NULL, NULL);
