@@ -88,7 +88,8 @@ int sock_start_tls_server(struct sock *s, struct tls_context *context) WARN_UNUS
  * about the peer ("its certificate has expired"); NULL: it was not TLS that failed. */
 const char *sock_tls_error(const struct sock *s);
 
-/* When the certificate that the peer showed is valid, in s since the epoch. false: there is none. */
+/* When the certificate that the peer showed is valid, in s since the epoch. false: there is none.
+ */
 bool sock_tls_validity(const struct sock *s, int64_t *ret_from_s, int64_t *ret_until_s);
 
 /*
