@@ -196,7 +196,7 @@ static void take_config(struct wish *w, const char *path)
     w->ask.rules.interval_ms = w->config->rules_interval_ns / NS_PER_MS;
     w->ask.rules.scrape_ms = w->config->history_interval_ns / NS_PER_MS;
     for (size_t i = 0; i < w->config->rule_files.n; i++) {
-        int flags = GLOB_NOCHECK | (w->has_found ? GLOB_APPEND : 0);
+        int flags = GLOB_NOMAGIC | (w->has_found ? GLOB_APPEND : 0);
         if (glob(w->config->rule_files.items[i], flags, NULL, &w->found) == 0)
             w->has_found = true;
     }

@@ -50,7 +50,10 @@ void doctor_tell_status(struct doctor *d, const struct doctor_answer *a, struct 
     enum doctor_cause cause = doctor_status_cause(a);
     struct span more = details(d, a);
 
-    if (cause == CAUSE_HTTP_REDIRECT)
+    if (doctor_answer_field(a, SPAN("X-Squid-Error")).n > 0)
+        doctor_add(d, CAUSE_PROXY_REFUSED, true, "%.*s: status %d from the proxy, not the server",
+                   SPAN_ARG(path), a->status);
+    else if (cause == CAUSE_HTTP_REDIRECT)
         tell_redirect(d, a, path);
     else if (cause == CAUSE_HTTP_503 && span_find(a->body, SPAN("oading model")) < a->body.n)
         doctor_add_remedy(d, cause, SPAN("wait until the model is loaded"),
@@ -153,8 +156,14 @@ static bool try_other(struct doctor *d, struct span was)
     return true;
 }
 
-/* A server without a list of models may have the rest. */
-static bool has_chat(struct doctor *d)
+static bool is_missing(enum doctor_cause cause)
+{
+    return cause == CAUSE_HTTP_404 || cause == CAUSE_HTTP_405 || cause == CAUSE_HTTP_PAGE ||
+           cause == CAUSE_HTTP_REDIRECT || cause == CAUSE_HTTP_501;
+}
+
+/* A server without a list of models may have the rest: what it says there counts. True: told. */
+static bool try_chat(struct doctor *d)
 {
     struct doctor_answer a;
 
@@ -162,13 +171,13 @@ static bool has_chat(struct doctor *d)
     if (d->model.n == 0)
         return false;
     doctor_chat(d, 1, false, &a);
-    return a.has_head && a.error == 0 && a.status >= 200 && a.status < 300 && !doctor_is_page(&a);
-}
-
-static bool is_missing(enum doctor_cause cause)
-{
-    return cause == CAUSE_HTTP_404 || cause == CAUSE_HTTP_405 || cause == CAUSE_HTTP_PAGE ||
-           cause == CAUSE_HTTP_REDIRECT || cause == CAUSE_HTTP_501;
+    if (!a.has_head || a.error < 0 || is_missing(doctor_status_cause(&a)))
+        return false;
+    if (doctor_status_cause(&a) == CAUSE_NO_CAUSE)
+        doctor_ok(d, "it answers; there is no list of models");
+    else
+        doctor_tell_status(d, &a, doctor_path(d, d->api->chat));
+    return true;
 }
 
 static void judge(struct doctor *d, struct span path)
@@ -182,10 +191,8 @@ static void judge(struct doctor *d, struct span path)
         path = doctor_path(d, d->api->models);
         cause = doctor_status_cause(&d->models);
     }
-    if (cause == CAUSE_HTTP_404 && has_chat(d)) {
-        doctor_ok(d, "it answers; there is no list of models");
+    if (cause == CAUSE_HTTP_404 && try_chat(d))
         return;
-    }
     if (cause != CAUSE_NO_CAUSE) {
         doctor_tell_status(d, &d->models, path);
         return;

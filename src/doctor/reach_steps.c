@@ -92,27 +92,27 @@ static enum doctor_cause cause_of_connect(int error)
 void doctor_step_tcp(struct doctor *d)
 {
     char shown[ADDR_TEXT_MAX];
-    int first_error = 0, n_open = 0;
+    int first_error = 0;
+    bool is_open = false;
     mono_t begin = clock_mono();
 
-    for (int i = 0; i < d->addresses.n_addrs; i++) {
+    for (int i = 0; i < d->addresses.n_addrs && !is_open; i++) {
         int r = doctor_net_connection(&d->net, &d->addresses.addrs[i], DIAL_S * NS_PER_S);
-        n_open += r == 0;
+        is_open = r == 0;
         if (i == 0)
             first_error = r;
     }
     addr_format(&d->addresses.addrs[0], shown);
-    if (n_open == 0 && has_proxy(d))
+    if (!is_open && has_proxy(d))
         doctor_add(d, CAUSE_PROXY_DOWN, true, "the proxy %s: %s", shown, err_str(first_error));
-    else if (n_open == 0)
+    else if (!is_open)
         doctor_add(d, cause_of_connect(first_error), true, "%s: %s", shown, err_str(first_error));
     else if (first_error < 0)
         doctor_add(d, CAUSE_TCP_FIRST_ADDRESS, true,
-                   "%s: %s; %d of the name's %d addresses can be reached", shown,
-                   err_str(first_error), n_open, d->addresses.n_addrs);
+                   "%s: %s; another of the name's %d addresses can be reached", shown,
+                   err_str(first_error), d->addresses.n_addrs);
     else
-        doctor_ok(d, "%s answers in %.1f ms", shown,
-                  (double)mono_diff(clock_mono(), begin) / d->addresses.n_addrs / 1e6);
+        doctor_ok(d, "%s answers in %.1f ms", shown, (double)mono_diff(clock_mono(), begin) / 1e6);
 }
 
 /* --- TLS --- */

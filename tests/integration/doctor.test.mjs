@@ -119,6 +119,11 @@ const broken = [
   ['a variable\'s name as the key', 'key_unexpanded', 'FAIL', withKey('${OPENAI_API_KEY}')],
   ['a placeholder', 'key_placeholder', 'FAIL', withKey('your-api-key')],
   ['a key of another vendor', 'key_of_other_vendor', 'FAIL', withKey(ANTHROPIC)],
+  ['a wrong key where no models are listed', 'http_401', 'FAIL', async (t) => {
+    const { env } = await openai(t, { key: KEY, answer: (req, res) => req.url === '/v1/models'
+      && (res.writeHead(404), !!res.end('{}')) }, { OPENAI_API_KEY: 'sk-other' });
+    return { env, args: ['--model', 'm'] };
+  }],
   ['a wrong key', 'http_401', 'FAIL', withKey('sk-other')],
   ['no key', 'key_none', 'FAIL', (t) => openai(t, { key: KEY })],
   ['a variable that is not set', 'key_unset', 'FAIL', async (t) => {
@@ -197,6 +202,7 @@ const broken = [
   }],
   ['a proxy in upper case', 'proxy_upper_case_only', 'FAIL', withFiles(
     { args: ['http://127.0.0.1.nip.invalid/v1'], env: { HTTP_PROXY: 'http://127.0.0.1:1' } })],
+  ['a page of the proxy', 'proxy_refused', 'FAIL', withStatus(503, { ...HTML, 'X-Squid-Error': 'ERR_DNS_FAIL 0' }, PAGE_HTML)],
   // the network
   ['a name that is none', /^dns_/, 'FAIL', withFiles({ args: ['http://no-such-name.invalid/v1'] })],
   ['nobody listens', 'tcp_refused', 'FAIL', async () => ({ args: [`http://127.0.0.1:${await freePort()}/v1`] })],
@@ -339,6 +345,7 @@ const sound = [
     const { env } = await openai(t, { hasList: false });
     return { env, args: ['--model', 'm'] };
   }],
+  ['Ollama, which has no metrics', (t) => openai(t, { owner: 'library', metrics: null })],
   ['an engine that is very quick', (t) => openai(t, { gapMs: 0 })],
   ['Anthropic\'s API', async (t) => {
     const engine = await startEngine(t, { key: KEY });
