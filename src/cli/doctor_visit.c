@@ -178,6 +178,15 @@ static void take_found(struct wish *w)
         w->files[w->n_files++] = w->found.gl_pathv[i];
 }
 
+/* Of what rules may ask for: the gateway's own series, and those of targets. */
+static int64_t sample_interval_ns(const struct config *c)
+{
+    bool has_targets = c->scrape_files.n > 0 || c->scrape_targets.n > 0;
+
+    return has_targets && c->scrape_interval_ns > c->history_interval_ns ? c->scrape_interval_ns
+                                                                         : c->history_interval_ns;
+}
+
 static void take_config(struct wish *w, const char *path)
 {
     struct err_list *errs = arena_alloc(&w->arena, sizeof(*errs));
@@ -194,7 +203,7 @@ static void take_config(struct wish *w, const char *path)
         return;
     }
     w->ask.rules.interval_ms = w->config->rules_interval_ns / NS_PER_MS;
-    w->ask.rules.scrape_ms = w->config->history_interval_ns / NS_PER_MS;
+    w->ask.rules.scrape_ms = sample_interval_ns(w->config) / NS_PER_MS;
     for (size_t i = 0; i < w->config->rule_files.n; i++) {
         int flags = GLOB_NOMAGIC | (w->has_found ? GLOB_APPEND : 0);
         if (glob(w->config->rule_files.items[i], flags, NULL, &w->found) == 0)
