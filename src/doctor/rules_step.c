@@ -122,7 +122,7 @@ static int check_selector(void *ctx, const struct node *n)
     doctor_add(l->d, CAUSE_RANGE_SHORT, true,
                "%s:%d: \"%.*s\" looks back %g s, and there is a sample every %g s", l->file->path,
                l->rule->line, SPAN_ARG(l->rule->name), range->seconds, (double)scrape_ms(l) / 1000);
-    return 0;
+    return l->d->is_out_of_memory ? -ENOMEM : 0;
 }
 
 /* --- rules --- */
@@ -142,7 +142,8 @@ static void check_rule(struct look *l, const struct rule_group *g, const struct 
                    r->line, SPAN_ARG(r->name), (double)r->for_ms / 1000,
                    (double)interval_ms / 1000);
     }
-    (void)node_each_selector(promql_root(r->expr), check_selector, l);
+    if (node_each_selector(promql_root(r->expr), check_selector, l) < 0)
+        l->d->is_out_of_memory = true;
 }
 
 static void read_rules(struct look *l, const char *path)
