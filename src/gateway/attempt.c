@@ -38,6 +38,7 @@ void attempt_begin(struct exchange *x, bool fresh)
     x->state = EXCHANGE_CONNECT;
     x->is_sent_told = false;
     x->is_request_dropped = false;
+    x->upstream_path = (struct tap_path){-1, -1, 0};
     x->attempt_started = loop_now(x->g->d.loop);
     if (attempt_aim(x) < 0) {
         x->n_attempts--;
@@ -127,6 +128,7 @@ static void upstream_on_end(struct http_client *c, struct stamp at)
     answer_flush(x, ANSWER_IS_WHOLE);
     if (x->is_ended)
         return;
+    exchange_look_at_upstream(x, c);
     x->upstream = NULL; /* goes back to its pool */
     if (x->tap)
         x->g->d.tap_ops->response_end(x->tap, at);

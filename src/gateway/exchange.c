@@ -29,6 +29,7 @@ static struct exchange *exchange_new(struct gateway *g, struct http_server_conn 
     x->config = gateway_config_ref(g->config);
     x->client = c;
     x->started = loop_now(g->d.loop);
+    x->upstream_path = (struct tap_path){-1, -1, 0};
     task_init(&x->free_later, exchange_on_free);
     deadline_init(x);
     buf_init(&x->window, x->config->request_window_bytes + LIMIT_READ_BYTES);
@@ -49,17 +50,43 @@ void exchange_free(struct exchange *x)
     mem_free(x);
 }
 
+static struct tap_path told_path(bool is_told, const struct sock_path *p)
+{
+    return is_told ? (struct tap_path){p->rtt_ns, p->rtt_min_ns, p->n_resent}
+                   : (struct tap_path){-1, -1, 0};
+}
+
+void exchange_look_at_upstream(struct exchange *x, struct http_client *c)
+{
+    struct sock_path p;
+    bool is_told = x->tap && http_client_path(c, &p);
+
+    x->upstream_path = told_path(is_told, &p);
+}
+
+static struct tap_path client_path(struct exchange *x)
+{
+    struct sock_path p;
+    bool is_told = x->tap && x->client && http_server_path(x->client, &p);
+
+    return told_path(is_told, &p);
+}
+
 void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
 {
     struct gateway *g = x->g;
     struct tap_finish f;
+    mono_t at;
 
     if (x->is_ended)
         return;
     x->is_ended = true;
     answer_unblock(x);
+    at = clock_mono();
+    if (x->upstream)
+        exchange_look_at_upstream(x, x->upstream);
     f = (struct tap_finish){
-        .at = clock_mono(),
+        .at = at,
         .end = end,
         .reason = reason,
         .status = x->status,
@@ -67,6 +94,8 @@ void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason)
         .client_blocked_ns = x->blocked_ns,
         .request_bytes = x->request_bytes,
         .response_bytes = x->response_bytes,
+        .client = client_path(x),
+        .upstream = x->upstream_path,
     };
     deadline_stop(x);
     choice_over(x, BREAKER_NO_VERDICT);
@@ -113,7 +142,8 @@ static void exchange_plan(struct exchange *x, bool is_complete)
                                  .window = buf_span(&x->window),
                                  .is_complete = is_complete,
                                  .now = loop_now(g->d.loop),
-                                 .now_s = clock_wall().us / US_PER_S};
+                                 .now_s = clock_wall().us / US_PER_S,
+                                 .clock = clock_mono};
 
     x->is_window_exceeded = !is_complete;
     g->d.policy_ops->plan(g->d.policy, &req, &x->plan);
@@ -128,7 +158,7 @@ static void exchange_plan(struct exchange *x, bool is_complete)
     x->plan.told.model_version =
         x->plan.n_candidates > 0 ? exchange_upstream(x)->model_version : "";
     x->plan.told.is_window_exceeded = x->is_window_exceeded;
-    if (x->tap && x->plan.identity.key_id)
+    if (x->tap && (x->plan.identity.key_id || mono_is_set(x->plan.identity.at)))
         g->d.tap_ops->identified(x->tap, &x->plan.identity);
     if (x->plan.refusal != TAP_REASON_NONE) {
         answer_refuse(x, x->plan.refusal, x->plan.refusal_text);

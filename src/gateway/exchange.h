@@ -72,9 +72,10 @@ struct exchange {
     bool is_head_pending; /* rendered into gateway.fields, goes out with this read */
     struct http_framing framing;
     uint64_t response_bytes;
-    struct stamp read_at;  /* of the read under way */
-    mono_t blocked_since;  /* reading is paused for the client */
-    size_t blocked_queued; /* what waited for it at the last look */
+    struct tap_path upstream_path; /* of the attempt whose answer is whole */
+    struct stamp read_at;          /* of the read under way */
+    mono_t blocked_since;          /* reading is paused for the client */
+    size_t blocked_queued;         /* what waited for it at the last look */
     int64_t blocked_ns;
     char id[EXCHANGE_ID_LEN + 1];
 };
@@ -105,6 +106,8 @@ struct gateway {
 extern const struct http_server_ops exchange_server_ops;
 void exchange_end(struct exchange *x, enum tap_end end, enum tap_reason reason);
 void exchange_free(struct exchange *x);
+/* Looks at the way to the upstream, once all bytes of its answer are on their way. */
+void exchange_look_at_upstream(struct exchange *x, struct http_client *c);
 /* Where the attempt under way goes. */
 static inline const struct gateway_upstream *exchange_upstream(const struct exchange *x)
 {

@@ -262,6 +262,11 @@ size_t http_client_queued_bytes(const struct http_client *c)
     return sock_queued_bytes(&c->_sock);
 }
 
+bool http_client_path(struct http_client *c, struct sock_path *ret)
+{
+    return sock_look_at_path(&c->_sock, ret);
+}
+
 const char *http_client_error_text(const struct http_client *c)
 {
     return c->_in.is_bad_chunk ? "malformed chunked body" : http1_error_text(c->_in.error);

@@ -122,6 +122,7 @@ void http_client_resume(struct http_client *c);
 bool http_client_is_full(const struct http_client *c);
 bool http_client_is_broken(const struct http_client *c); /* as sock_is_broken */
 size_t http_client_queued_bytes(const struct http_client *c);
+bool http_client_path(struct http_client *c, struct sock_path *ret); /* as sock_look_at_path */
 const char *http_client_error_text(const struct http_client *c);
 const char *http_client_tls_error(const struct http_client *c); /* as sock_tls_error */
 /* As sock_tls_validity, from on_ready on. */

@@ -144,5 +144,6 @@ void http_server_pause(struct http_server_conn *c); /* request body only */
 void http_server_resume(struct http_server_conn *c);
 bool http_server_is_full(const struct http_server_conn *c);
 size_t http_server_queued_bytes(const struct http_server_conn *c);
+bool http_server_path(struct http_server_conn *c, struct sock_path *ret); /* as sock_look_at_path */
 
 #endif

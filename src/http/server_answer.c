@@ -132,6 +132,11 @@ size_t http_server_queued_bytes(const struct http_server_conn *c)
     return sock_queued_bytes(&c->_sock);
 }
 
+bool http_server_path(struct http_server_conn *c, struct sock_path *ret)
+{
+    return sock_look_at_path(&c->_sock, ret);
+}
+
 /* --- refusals --- */
 
 static int bad_body_default(int status, const char *why, struct buf *out)

@@ -58,9 +58,11 @@ struct sock {
     struct tls_link *_tls;
     const char *_tls_error; /* static */
     mono_t _last_stamp;
-    int _error; /* the connection is broken; told once what came before it was read */
+    mono_t _t_path;     /* of the last look at the path; not set: none yet */
+    uint32_t _n_resent; /* as told then */
+    int _error;         /* the connection is broken; told once what came before it was read */
     bool _is_open, _is_connecting, _is_paused, _is_eof_told, _has_hangup, _is_readable, _is_full,
-        _must_shut, _is_securing;
+        _must_shut, _is_securing, _has_no_path;
 };
 
 /* Once, before anything else. */
@@ -110,6 +112,21 @@ bool sock_is_full(const struct sock *s);
 size_t sock_queued_bytes(const struct sock *s);
 bool sock_is_open(const struct sock *s);
 bool sock_is_broken(const struct sock *s); /* nothing can be sent; on_error is still to come */
+
+/* What the kernel knows of the way to the peer (TCP_INFO). */
+struct sock_path {
+    int64_t
+        rtt_ns; /* smoothed; has in it how long the peer delays acknowledgements; -1: not told */
+    int64_t rtt_min_ns; /* the shortest of the last minutes: that of the network; -1: not told */
+    uint32_t n_resent;  /* segments that had to be sent again since the last look */
+};
+
+/* Between two looks at one connection; what is asked for more often costs no system call. */
+#define SOCK_PATH_EVERY_NS (100 * NS_PER_MS)
+
+/* One system call. false: no look: it is not connected, a Unix socket, or was looked at just now.
+ */
+bool sock_look_at_path(struct sock *s, struct sock_path *ret);
 
 /* Closes at once; queued bytes are lost. with_reset: RST instead of FIN. Idempotent. */
 void sock_close(struct sock *s, bool with_reset);

@@ -38,6 +38,10 @@ static const int64_t stage_bounds[] = {
     MS(100), MS(200), MS(500), S(1),   S(2),   S(3),   S(5),    S(10),
     S(20),   S(30),   S(60),   S(120), S(300), S(600), S(1800), S(3600),
 };
+static const int64_t path_bounds[] = {
+    US(20), US(50), US(100), US(200), US(500), MS(1),   MS(2),   MS(5), MS(10), MS(20), MS(30),
+    MS(50), MS(75), MS(100), MS(150), MS(200), MS(300), MS(500), S(1),  S(2),   S(5),
+};
 /* The first bound 0 tells requests without a cache hit apart. */
 static const int64_t cached_bounds[] = {
     0,    1,    2,    5,     10,    20,    50,     100,    200,    500,
@@ -57,6 +61,9 @@ static const int64_t per_event_bounds[] = {
 #define GAP                                                                                        \
     .type = FAMILY_HISTOGRAM, .unit = "seconds", .hist_unit = HIST_NS,                             \
     .default_bounds = gap_bounds, .n_default_bounds = ARRAY_LEN(gap_bounds)
+#define PATH                                                                                       \
+    .type = FAMILY_HISTOGRAM, .unit = "seconds", .hist_unit = HIST_NS,                             \
+    .default_bounds = path_bounds, .n_default_bounds = ARRAY_LEN(path_bounds)
 #define TOKENS_OF_A_REQUEST                                                                        \
     .type = FAMILY_HISTOGRAM, .unit = "tokens", .hist_unit = HIST_COUNT,                           \
     .default_bounds = TOKEN_BOUNDS, .n_default_bounds = N_TOKEN_BOUNDS
@@ -106,6 +113,11 @@ static const char *token_type_value(int i)
 static const char *phase_value(int i)
 {
     return i == OVERHEAD_REQUEST ? "request" : "event";
+}
+
+static const char *rtt_value(int i)
+{
+    return i == RTT_SMOOTHED ? "smoothed" : "min";
 }
 
 static const char *class_value(int i)
@@ -199,6 +211,7 @@ int family_cached_band(int64_t prompt_tokens, int64_t cached_tokens)
 
 #define AT_ONCE "the instant it happens"
 #define AT_END  "at the end of the request"
+#define AT_PATH "at the end of a request, every 100 ms at most of one connection"
 #define AT_JUDGING                                                                                 \
     "at the end of the request; 0 from the start for what the SLO's `match` names, else from the " \
     "first request on"
@@ -256,6 +269,45 @@ const struct family family_table[METRIC_COUNT_] = {
             .scope = SCOPE_BACKEND,
             .recorded = AT_END,
             LATENCY,
+        },
+    [METRIC_UPSTREAM_RTT] =
+        {
+            .name = "llm_upstream_rtt_seconds",
+            .help = "Round trip to the upstream on connections with traffic, as the kernel knows "
+                    "it: smoothed (with delayed acknowledgements), and the shortest of the last "
+                    "minutes.",
+            .scope = SCOPE_UPSTREAM,
+            .enums = {{"kind", RTT_KIND_COUNT_, rtt_value}},
+            .recorded = AT_PATH,
+            PATH,
+        },
+    [METRIC_UPSTREAM_RESENT] =
+        {
+            .name = "llm_upstream_resent_total",
+            .help = "TCP segments to the upstream that had to be sent again.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_UPSTREAM,
+            .recorded = AT_PATH,
+        },
+    [METRIC_CLIENT_RTT] =
+        {
+            .name = "inferometer_client_rtt_seconds",
+            .help = "Round trip to clients, as the kernel knows it: smoothed (with delayed "
+                    "acknowledgements), and the shortest of the last minutes.",
+            .scope = SCOPE_PROCESS,
+            .enums = {{"kind", RTT_KIND_COUNT_, rtt_value}},
+            .recorded = AT_PATH,
+            PATH,
+        },
+    [METRIC_CLIENT_RESENT] =
+        {
+            .name = "inferometer_client_resent_total",
+            .help = "TCP segments to clients that had to be sent again.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_PROCESS,
+            .recorded = AT_PATH,
         },
     [METRIC_ICL] =
         {

@@ -225,6 +225,17 @@ static void record_stages(struct metrics_series_set *set, const struct record *r
         record(set, METRIC_OVERHEAD, OVERHEAD_REQUEST, r->overhead_request_ns);
 }
 
+static void record_path(struct metrics_series_set *set, const struct record_path *p,
+                        enum metric rtt, enum metric resent)
+{
+    if (p->rtt_ns >= 0)
+        record(set, rtt, RTT_SMOOTHED, p->rtt_ns);
+    if (p->rtt_min_ns >= 0)
+        record(set, rtt, RTT_MIN, p->rtt_min_ns);
+    if (p->rtt_ns >= 0 || p->n_resent > 0)
+        count(set, resent, 0, p->n_resent); /* 0 from the first look on */
+}
+
 static void record_engine(struct metrics_series_set *set, const struct record *r)
 {
     for (int i = 0; i < ENGINE_STAGE_COUNT_; i++) {
@@ -302,6 +313,8 @@ void metrics_record_done(struct metrics_series_set *set, const struct record *r)
     }
     record_result(set, r);
     record_stages(set, r);
+    record_path(set, &r->client_path, METRIC_CLIENT_RTT, METRIC_CLIENT_RESENT);
+    record_path(set, &r->upstream_path, METRIC_UPSTREAM_RTT, METRIC_UPSTREAM_RESENT);
     record_engine(set, r);
     if (record_is_generating_stream(r))
         record_stream(set, r);

@@ -85,6 +85,9 @@ static void on_request_end(struct tap *t, struct stamp at)
 
 static void on_identified(struct tap *t, const struct tap_identity *i)
 {
+    t->rec.t_identified = i->at;
+    if (!i->key_id)
+        return;
     (void)span_copy(span_cstr(i->key_id), t->rec.key_id, sizeof(t->rec.key_id));
     (void)span_copy(span_cstr(i->tenant), t->rec.tenant, sizeof(t->rec.tenant));
 }
@@ -425,6 +428,10 @@ static void fill_record(struct tap *t, const struct tap_finish *f)
     r->client_blocked_ns = f->client_blocked_ns;
     r->request_bytes = f->request_bytes;
     r->response_bytes = f->response_bytes;
+    r->client_path =
+        (struct record_path){f->client.rtt_ns, f->client.rtt_min_ns, (int)f->client.n_resent};
+    r->upstream_path =
+        (struct record_path){f->upstream.rtt_ns, f->upstream.rtt_min_ns, (int)f->upstream.n_resent};
     r->stamp_source = stamp_source_of(t);
     if (f->client_blocked_ns > 0)
         r->flags |= RECORD_CLIENT_LIMITED;

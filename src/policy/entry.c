@@ -19,7 +19,10 @@ bool entry_identify(struct entry *e, struct keyring *keyring, struct key_use *us
     e->use = use;
     access_identify(keyring, req->head, req->now_s, &e->access);
     if (e->access.key)
-        plan->identity = (struct tap_identity){e->access.key->id, e->access.key->tenant};
+        plan->identity =
+            (struct tap_identity){.key_id = e->access.key->id, .tenant = e->access.key->tenant};
+    if (keyring && req->clock)
+        plan->identity.at = req->clock();
     return take_verdict(&e->access, plan);
 }
 

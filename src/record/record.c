@@ -53,6 +53,7 @@ const char *stage_name(enum stage s)
 {
     static const char *const names[STAGE_COUNT_] = {
         [STAGE_RECEIVE] = "receive",
+        [STAGE_AUTH] = "auth",
         [STAGE_ROUTE] = "route",
         [STAGE_QUEUE] = "queue",
         [STAGE_RETRY] = "retry",
@@ -142,6 +143,7 @@ void record_init(struct record *r)
     r->endpoint = "";
     r->dialect = "";
     r->connect_dns_ns = r->connect_tcp_ns = r->connect_tls_ns = -1;
+    r->client_path = r->upstream_path = (struct record_path){-1, -1, 0};
     r->timeline_from_ns = -1;
     r->backlog_ns = -1;
     r->prompt_tokens = r->completion_tokens = r->cached_tokens = -1;
@@ -207,10 +209,10 @@ static mono_t end_of(const struct record *r)
 {
     if (mono_is_set(r->t_delivered))
         return r->t_delivered;
-    const mono_t stamps[] = {r->t_accept,     r->t_request,     r->t_routed,      r->t_admitted,
-                             r->t_attempt,    r->t_connected,   r->t_sent,        r->t_headers,
-                             r->t_first_byte, r->t_first_event, r->t_first_token, r->t_first_answer,
-                             r->t_last_token, r->t_end_event,   r->t_done};
+    const mono_t stamps[] = {r->t_accept,       r->t_identified, r->t_request,     r->t_routed,
+                             r->t_admitted,     r->t_attempt,    r->t_connected,   r->t_sent,
+                             r->t_headers,      r->t_first_byte, r->t_first_event, r->t_first_token,
+                             r->t_first_answer, r->t_last_token, r->t_end_event,   r->t_done};
     mono_t end = r->t_accept;
     for (size_t i = 0; i < ARRAY_LEN(stamps); i++)
         end = mono_max(end, stamps[i]);
@@ -227,6 +229,7 @@ static void list_ends(const struct record *r, bool is_early, struct stage_end en
     bool is_done = mono_is_set(r->t_done);
     const struct stage_end all[STAGE_COUNT_] = {
         [STAGE_RECEIVE] = {r->t_request, true},
+        [STAGE_AUTH] = {r->t_identified, mono_is_set(r->t_identified)},
         [STAGE_ROUTE] = {r->t_routed, true},
         [STAGE_QUEUE] = {r->t_admitted, true},
         [STAGE_RETRY] = {r->t_attempt, r->n_attempts > 1},

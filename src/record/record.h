@@ -61,6 +61,7 @@ const char *no_first_token_name(enum no_first_token r); /* label value: "cancele
 /* Stages partition [t_accept, t_delivered] exactly, in this order (definitions: "Stages"). */
 enum stage {
     STAGE_RECEIVE,
+    STAGE_AUTH,
     STAGE_ROUTE,
     STAGE_QUEUE,
     STAGE_RETRY,
@@ -136,6 +137,12 @@ enum { RECORD_SCHEMA_VERSION = 1 };
 /* A raw token count that the engine did not report (a reported one may be negative). */
 #define RECORD_UNTOLD INT64_MIN
 
+/* What the kernel knows of the way to a peer. */
+struct record_path {
+    int64_t rtt_ns, rtt_min_ns; /* smoothed; the shortest of the last minutes; -1: not looked at */
+    int n_resent;               /* segments sent again; 0: none, or not looked at */
+};
+
 struct record {
     /* identity */
     char request_id[RECORD_ID_MAX];        /* ours, returned as X-Request-Id */
@@ -170,11 +177,13 @@ struct record {
 
     /* stamps; not set (0) when it did not happen. t_delivered is the end of the exchange, whether
      * or not everything was delivered. */
-    mono_t t_accept, t_request, t_routed, t_admitted, t_attempt, t_connected, t_sent, t_headers,
-        t_first_byte, t_first_event, t_first_token, t_first_answer, t_last_token, t_end_event,
-        t_done, t_delivered;
+    mono_t t_accept, t_request, t_identified, t_routed, t_admitted, t_attempt, t_connected, t_sent,
+        t_headers, t_first_byte, t_first_event, t_first_token, t_first_answer, t_last_token,
+        t_end_event, t_done, t_delivered;
     enum stamp_source stamp_source;
     int64_t connect_dns_ns, connect_tcp_ns, connect_tls_ns; /* -1: reused or not done */
+
+    struct record_path client_path, upstream_path;
 
     int64_t engine_ns[ENGINE_STAGE_COUNT_]; /* -1: not told; the last one is derived */
 

@@ -59,6 +59,18 @@ _Static_assert(sizeof(BLANKS) > RECORD_KEY_ROOM, "as many as the room");
 #define STAGE(key, stage, text)                                                                    \
     ROW("stage_" key "_ms", "Stages", RECORD_DURATION, stage_ns[stage], "ms", text)
 
+/* Of the connection to a peer, at the end of the request. */
+#define PATH(key, member, peer)                                                                    \
+    ROW(key "_rtt_ms", "Durations", RECORD_DURATION, member.rtt_ns, "ms",                          \
+        "Round trip to the " peer                                                                  \
+        " as the kernel smooths it, delayed acknowledgements included; absent when the "           \
+        "connection was looked at within 100 ms before, and for Unix sockets"),                    \
+        ROW(key "_rtt_min_ms", "Durations", RECORD_DURATION, member.rtt_min_ns, "ms",              \
+            "The shortest round trip to the " peer " of the last minutes: that of the network"),   \
+        ROW(key "_resent", "Durations", RECORD_INT, member.n_resent, "",                           \
+            "Segments to the " peer                                                                \
+            " that had to be sent again since the look at the connection before; absent: none")
+
 #define ENGINE(key, stage, text)                                                                   \
     ROW("engine_" key "_ms", "Engine", RECORD_DURATION, engine_ns[stage], "ms", text)
 
@@ -132,11 +144,14 @@ const struct record_field record_fields[] = {
         "TLS handshake, when done for this request"),
     BASE("client_blocked_ms", "Durations", RECORD_DURATION, client_blocked_ns, "ms",
          "Time in which bytes waited because the client did not read"),
+    PATH("client", client_path, "client"),
+    PATH("upstream", upstream_path, "upstream"),
     NAMED("stamp_source", "Durations", RECORD_ENUM, stamp_source, true, stamp_source_at,
           "Where receive stamps came from: kernel, clock, mixed"),
 
     STAGE("receive", STAGE_RECEIVE, "First to last byte of the request"),
-    STAGE("route", STAGE_ROUTE, "Planning: model, upstream, edits"),
+    STAGE("auth", STAGE_AUTH, "Whose key it is; absent where the gateway asks for none"),
+    STAGE("route", STAGE_ROUTE, "Planning: rights and limits of the key, model, upstream, edits"),
     STAGE("queue", STAGE_QUEUE, "Waiting for admission"),
     STAGE("retry", STAGE_RETRY, "Earlier attempts and back-off"),
     STAGE("connect", STAGE_CONNECT, "DNS, TCP, TLS; absent on a reused connection"),

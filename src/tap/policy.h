@@ -37,7 +37,8 @@ struct policy_request {
     struct span window;            /* the body so far */
     bool is_complete;              /* window is the whole body */
     mono_t now;
-    int64_t now_s; /* Unix time */
+    int64_t now_s;         /* Unix time */
+    mono_t (*clock)(void); /* for what takes time in the plan; NULL: is not told */
 };
 
 struct policy; /* the worker's policy object */

@@ -111,6 +111,7 @@ struct tap_planned {
 struct tap_identity {
     const char *key_id; /* NULL: nobody's */
     const char *tenant;
+    mono_t at; /* when that was found out; not set: the gateway is open to everybody */
 };
 
 struct tap_attempt {
@@ -131,6 +132,12 @@ struct tap_connected {
     int64_t tls_ns;
 };
 
+/* What the kernel knows of the way to a peer, looked at once the bytes were through. */
+struct tap_path {
+    int64_t rtt_ns, rtt_min_ns; /* smoothed; the shortest. -1: not told, or not looked at */
+    uint32_t n_resent;          /* segments sent again since the look before */
+};
+
 struct tap_finish {
     mono_t at; /* = t_delivered where the client got everything */
     enum tap_end end;
@@ -139,6 +146,7 @@ struct tap_finish {
     uint32_t n_attempts;
     int64_t client_blocked_ns;
     uint64_t request_bytes, response_bytes; /* bodies, as received */
+    struct tap_path client, upstream;       /* upstream: of the last attempt */
 };
 
 struct tap; /* the watcher's state of one exchange */
@@ -147,7 +155,8 @@ struct tap_ops {
     /* NULL is a valid answer: this exchange is not watched, no further call follows. */
     struct tap *(*begin)(void *watcher, const struct tap_begin *b);
     void (*request_end)(struct tap *t, struct stamp at); /* last byte of the request */
-    /* A key was shown that is known; refused or not. Before planned. */
+    /* The key was looked at, whosever it is; refused or not. Before planned; not where the gateway
+     * is open to everybody. */
     void (*identified)(struct tap *t, const struct tap_identity *i);
     void (*planned)(struct tap *t, const struct tap_planned *p);
     void (*admitted)(struct tap *t, mono_t at);

@@ -275,6 +275,7 @@ static inline void rig_on_tap_end(struct tap *t, const struct tap_finish *f)
     assert_true(mono_is_set(f->at));
     assert_int_equal(f->n_attempts, t->n_attempts);
     assert_true(f->client_blocked_ns >= 0);
+    assert_true(f->upstream.rtt_ns < 0 || f->n_attempts > 0);
     if (tap_had(t, 'D'))
         assert_int_equal(f->response_bytes, t->n_body);
     t->finish = *f;

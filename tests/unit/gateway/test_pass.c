@@ -56,6 +56,25 @@ static void test_plain(void **state)
     assert_int_equal(rig_tap()->finish.response_bytes, 3);
     assert_int_equal(rig_tap()->finish.client_blocked_ns, 0);
     assert_false(rig_tap()->connected.is_reused);
+    assert_true(rig_tap()->finish.client.rtt_ns > 0 && rig_tap()->finish.client.rtt_min_ns > 0);
+    assert_true(rig_tap()->finish.upstream.rtt_ns > 0);
+    assert_int_equal(rig_tap()->finish.upstream.n_resent, 0);
+}
+
+/* Connections that were looked at just now are not asked again. */
+static void test_paths_are_not_asked_for_each_request(void **state)
+{
+    (void)state;
+    rig_pool_one();
+    assert_true(rig_tap()->finish.upstream.rtt_ns > 0);
+    peer_send(&rig.client, RIG_GET);
+    RIG_PUMP(peer_has(&rig.up, "\r\n\r\n"));
+    peer_send(&rig.up, RIG_OK("2\r\n\r\nok"));
+    RIG_PUMP(rig.n_taps == 2 && rig_is_over());
+    assert_int_equal(rig_tap()->finish.end, TAP_END_COMPLETE);
+    assert_int_equal(rig_tap()->finish.client.rtt_ns, -1);
+    assert_int_equal(rig_tap()->finish.upstream.rtt_ns, -1);
+    assert_int_equal(rig_tap()->finish.client.n_resent, 0);
 }
 
 static void test_unwatched(void **state)
@@ -677,6 +696,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         RIG_CASE(test_plain),
+        RIG_CASE(test_paths_are_not_asked_for_each_request),
         RIG_CASE(test_unwatched),
         RIG_CASE(test_bodies),
         RIG_CASE(test_one_read_is_one_write),

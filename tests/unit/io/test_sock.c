@@ -9,6 +9,7 @@
 
 #include "base/limits.h"
 #include "base/mem.h"
+#include "fakeclock.h"
 #include "harness.h"
 #include "memfail.h"
 #include "peer.h"
@@ -595,6 +596,42 @@ static void test_connect_answer_fin_at_once(void **state)
     assert_string_equal(end.trace, "cdf");
 }
 
+static void test_path(void **state)
+{
+    struct sock_path p;
+    (void)state;
+    pair_open(true);
+    assert_true(sock_look_at_path(&end.s, &p));
+    assert_true(p.rtt_ns > 0 && p.rtt_ns < NS_PER_S);
+    assert_true(p.rtt_min_ns > 0 && p.rtt_min_ns <= p.rtt_ns);
+    assert_int_equal(p.n_resent, 0);
+    assert_false(sock_look_at_path(&end.s, &p)); /* just now */
+    fakeclock_install(clock_mono().ns + SOCK_PATH_EVERY_NS, clock_wall().us * NS_PER_US);
+    TURNS(loop, (void)0, 1);
+    assert_true(sock_look_at_path(&end.s, &p));
+    fakeclock_remove();
+    sock_close(&end.s, false);
+    assert_false(sock_look_at_path(&end.s, &p));
+}
+
+static void test_no_path(void **state)
+{
+    struct sock_path p;
+    struct addr to;
+    (void)state;
+    pair_open(false); /* a Unix socket, which is asked once */
+    assert_false(sock_look_at_path(&end.s, &p));
+    assert_true(end.s._has_no_path);
+    pair_close();
+    end_init();
+    assert_false(sock_look_at_path(&end.s, &p)); /* not open */
+    loopback(&to, port);
+    assert_int_equal(sock_connect(&end.s, &to), 0);
+    assert_false(sock_look_at_path(&end.s, &p)); /* not connected yet */
+    PUMP(loop, (void)0, end.trace[0]);
+    assert_true(sock_look_at_path(&end.s, &p));
+}
+
 static void test_connect_refused(void **state)
 {
     struct addr to;
@@ -665,6 +702,8 @@ int main(void)
         CASE(test_close_with_reset),
         CASE(test_connect),
         CASE(test_connect_answer_fin_at_once),
+        CASE(test_path),
+        CASE(test_no_path),
         CASE(test_connect_refused),
         CASE(test_out_of_memory),
     };

@@ -80,6 +80,8 @@ static struct record full_record(void)
     r.ttft_ns = 300 * NS_PER_MS;
     r.upstream_ttft_ns = 250 * NS_PER_MS;
     r.e2e_ns = 4 * NS_PER_S;
+    r.client_path = (struct record_path){40 * NS_PER_MS, 30 * NS_PER_MS, 2};
+    r.upstream_path = (struct record_path){3 * NS_PER_MS, NS_PER_MS, 1};
     r.overhead_request_ns = 40 * NS_PER_US;
     for (int i = 0; i < STAGE_COUNT_; i++)
         r.stage_ns[i] = (i + 1) * NS_PER_MS;
@@ -182,7 +184,13 @@ static void test_values(void **state)
         {METRIC_ITL, NULL, 10},
         {METRIC_TTFT_BY_PROMPT, "ge_half", 1},
         {METRIC_NO_FIRST_TOKEN, NULL, 0},
+        {METRIC_CLIENT_RTT, "smoothed", 1},
+        {METRIC_CLIENT_RTT, "min", 1},
+        {METRIC_CLIENT_RESENT, NULL, 2},
+        {METRIC_UPSTREAM_RTT, "min", 1},
+        {METRIC_UPSTREAM_RESENT, NULL, 1},
         {METRIC_STAGE, "receive", 1},
+        {METRIC_STAGE, "auth", 1},
         {METRIC_STAGE, "delivery", 1},
         {METRIC_OVERHEAD, "request", 1},
     };
@@ -193,6 +201,8 @@ static void test_values(void **state)
     assert_true(total_of(f.m, METRIC_TOKENS_PER_EVENT, NULL).sum_raw == 1250);
     assert_true(total_of(f.m, METRIC_CONNECT, NULL).sum_raw == (STAGE_CONNECT + 1) * NS_PER_MS);
     assert_true(total_of(f.m, METRIC_CACHED_TOKENS, NULL).sum_raw == 600);
+    assert_true(total_of(f.m, METRIC_CLIENT_RTT, "min").sum_raw == 30 * NS_PER_MS);
+    assert_true(total_of(f.m, METRIC_UPSTREAM_RTT, "smoothed").sum_raw == 3 * NS_PER_MS);
     metrics_free(f.m);
 }
 

@@ -305,7 +305,9 @@ static inline void path_end_as(struct path *p, enum tap_end end, enum tap_reason
                            .status = 200,
                            .n_attempts = p->n_attempts,
                            .request_bytes = 10,
-                           .response_bytes = 20};
+                           .response_bytes = 20,
+                           .client = {40 * NS_PER_MS, 30 * NS_PER_MS, 2},
+                           .upstream = {-1, -1, 0}};
     observe_tap.end(p->tap, &f);
     p->tap = NULL;
     assert_int_equal(p->seen.n_done, 1);

@@ -76,6 +76,29 @@ static void a_whole_stream(void **state)
 }
 
 /* A stream that has not ended has told its TTFT and gaps already. */
+static void the_way_to_the_peers_and_whose_key_it_was(void **state)
+{
+    (void)state;
+    struct path p;
+    path_open(&p);
+    path_begin(&p, &path_post);
+    observe_tap.identified(p.tap, &(struct tap_identity){.at = us(104)}); /* nobody's */
+    path_plan(&p, "openai-chat", STREAM_BODY);
+    path_attempt(&p, 150);
+    path_head(&p, 200, "text/event-stream", 500);
+    path_read(&p, ROLE TEXT("a") DONE, 600);
+    path_end(&p, 700);
+    const struct record *r = &p.seen.record;
+    assert_int_equal(r->stage_ns[STAGE_AUTH], 4 * NS_PER_US);
+    assert_int_equal(r->stage_ns[STAGE_ROUTE], 6 * NS_PER_US);
+    assert_string_equal(r->key_id, "");
+    assert_int_equal(r->client_path.rtt_ns, 40 * NS_PER_MS);
+    assert_int_equal(r->client_path.rtt_min_ns, 30 * NS_PER_MS);
+    assert_int_equal(r->client_path.n_resent, 2);
+    assert_int_equal(r->upstream_path.rtt_ns, -1);
+    path_close(&p);
+}
+
 static void first_token_is_told_at_once(void **state)
 {
     (void)state;
@@ -856,6 +879,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_stream),
+        cmocka_unit_test(the_way_to_the_peers_and_whose_key_it_was),
         cmocka_unit_test(first_token_is_told_at_once),
         cmocka_unit_test(reads_that_cut_events_give_the_stamp_of_their_end),
         cmocka_unit_test(coalesced_events_have_no_gap),

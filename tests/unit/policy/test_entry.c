@@ -60,6 +60,11 @@ struct asked {
     struct policy_aim aim;
 };
 
+static mono_t test_clock(void)
+{
+    return (mono_t){1001 * NS_PER_S};
+}
+
 static void ask(struct policy *p, const char *target, const char *key, const char *body,
                 struct asked *ret)
 {
@@ -71,7 +76,8 @@ static void ask(struct policy *p, const char *target, const char *key, const cha
                                  .window = span_cstr(body),
                                  .is_complete = true,
                                  .now = {1000 * NS_PER_S},
-                                 .now_s = 1000};
+                                 .now_s = 1000,
+                                 .clock = test_clock};
     policy_ops.plan(p, &req, &ret->plan);
     if (ret->plan.refusal != TAP_REASON_NONE)
         return;
@@ -115,6 +121,7 @@ static void the_plan_tells_whose_it_is(void **state)
     ask(p, CHAT, OTHER, GOOD, &a);
     assert_string_equal(a.plan.identity.key_id, "bbbbbbbb");
     assert_string_equal(a.plan.identity.tenant, "other");
+    assert_int_equal(a.plan.identity.at.ns, test_clock().ns);
     assert_int_equal(a.plan.admission_class, 1);
     assert_span_equal("tenant", a.plan.tenant, SPAN("other"));
     policy_ops.plan_done(p, a.plan.exchange);
@@ -124,7 +131,19 @@ static void the_plan_tells_whose_it_is(void **state)
     policy_ops.plan_done(p, a.plan.exchange);
     ask(p, CHAT, "sk-1", GOOD, &a);
     assert_null(a.plan.identity.key_id);
+    assert_int_equal(a.plan.identity.at.ns, test_clock().ns);      /* also of nobody's */
     assert_string_equal(a.plan.told.endpoint, "chat_completions"); /* for the form of the refusal */
+    policy_ops.plan_done(p, a.plan.exchange);
+    policy_free(p);
+}
+
+static void nothing_takes_time_where_no_keys_are(void **state)
+{
+    (void)state;
+    struct policy *p = new_policy(bare, NULL, NULL);
+    struct asked a;
+    ask(p, CHAT, KEY, GOOD, &a);
+    assert_false(mono_is_set(a.plan.identity.at));
     policy_ops.plan_done(p, a.plan.exchange);
     policy_free(p);
 }
@@ -228,9 +247,13 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(keys_are_asked_for), cmocka_unit_test(the_plan_tells_whose_it_is),
-        cmocka_unit_test(credentials_stay),   cmocka_unit_test(limits_end_with_the_plan),
-        cmocka_unit_test(keys_change),        cmocka_unit_test(without_memory),
+        cmocka_unit_test(keys_are_asked_for),
+        cmocka_unit_test(the_plan_tells_whose_it_is),
+        cmocka_unit_test(nothing_takes_time_where_no_keys_are),
+        cmocka_unit_test(credentials_stay),
+        cmocka_unit_test(limits_end_with_the_plan),
+        cmocka_unit_test(keys_change),
+        cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,37 @@ static void everything_happened(void **state)
     assert_int_equal(r.flags, 0);
 }
 
+/* Where keys are asked for, who it is has a stage of its own; what is open to everybody has none.
+ */
+static void whose_key_it_is_is_a_stage(void **state)
+{
+    (void)state;
+    struct record r = whole();
+    r.t_identified = at_ms(2);
+    assert_int_equal(record_derive(&r), 0);
+    assert_int_equal(r.stage_ns[STAGE_AUTH], 1 * MS);
+    assert_int_equal(r.stage_ns[STAGE_ROUTE], 1 * MS);
+    assert_int_equal(sum_of_stages(&r), r.total_ns);
+    assert_int_equal(r.overhead_request_ns, (2 + 1) * MS); /* auth is a part of it */
+
+    r = whole(); /* refused: the rest is the answer to that */
+    r.t_identified = at_ms(2);
+    r.t_routed = r.t_admitted = r.t_attempt = r.t_connected = r.t_sent = r.t_headers = MONO_NONE;
+    r.t_first_byte = r.t_first_event = r.t_first_token = r.t_first_answer = MONO_NONE;
+    r.t_last_token = r.t_end_event = r.t_done = MONO_NONE;
+    r.t_delivered = at_ms(4);
+    assert_int_equal(record_derive(&r), 0);
+    ASSERT_STAGES(&r, {STAGE_RECEIVE, 1}, {STAGE_AUTH, 1}, {STAGE_ROUTE, 2});
+
+    r = whole(); /* a body that is longer than the window: planned before it was all there */
+    r.t_identified = at_ms(2);
+    r.t_request = at_ms(15);
+    r.flags = RECORD_WINDOW_EXCEEDED;
+    assert_int_equal(record_derive(&r), 0);
+    assert_int_equal(r.stage_ns[STAGE_AUTH], 0);
+    assert_int_equal(sum_of_stages(&r), r.total_ns);
+}
+
 static void reused_connection_and_free_queue_are_absent(void **state)
 {
     (void)state;
@@ -376,6 +407,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_happened),
+        cmocka_unit_test(whose_key_it_is_is_a_stage),
         cmocka_unit_test(reused_connection_and_free_queue_are_absent),
         cmocka_unit_test(retry_is_its_own_stage),
         cmocka_unit_test(early_response_has_no_times_from_sent),
