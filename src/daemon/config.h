@@ -75,6 +75,7 @@ struct config_upstream {
     bool tls_verify;
     char *proxy;   /* a URL, perhaps with credentials; "none"; "": the environment */
     char *metrics; /* a URL or path; "auto", "none" */
+    char *probe;   /* "auto", "always", "never" */
 };
 
 struct config_upstreams {
@@ -240,6 +241,8 @@ struct config {
     bool host_metrics;
     struct config_engines engines;
     struct config_kafkas kafkas;
+
+    int64_t probe_interval_ns; /* upstreams are looked at by themselves; 0: never */
 
     struct config_texts rule_files; /* paths and patterns */
     bool rules_builtin;             /* those in the program, too */

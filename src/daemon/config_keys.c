@@ -682,6 +682,19 @@ const struct config_key config_keys[] = {
         .help = "How long a page of these may take; at most `scrape.interval`.",
     },
     {
+        .path = "probe.interval",
+        .type = &config_type_duration,
+        .def = "30s",
+        .max = HOUR,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(probe_interval_ns),
+        .help = "How often each upstream is asked for what traffic does not tell: how long a new "
+                "connection to it takes while it is idle, and how long its tokenizer takes for a "
+                "short text (`POST /tokenize`, where it has one). `probe` of an upstream says "
+                "which. These are in no count of requests, and no client's key goes with them. 0: "
+                "never.",
+    },
+    {
         .path = "gpu.source",
         .type = &config_type_gpu,
         .def = "auto",

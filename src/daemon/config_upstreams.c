@@ -145,6 +145,36 @@ static const struct config_type type_proxy = {
     .done = config_scalars_text_clear,
 };
 
+/* --- probes --- */
+
+static int probe_set(const struct config_source *source, const struct config_key *key,
+                     const struct yaml_node *node, bool is_append, void *field)
+{
+    static const char *const words[] = {"auto", "always", "never"};
+    char shown[ERR_LIST_SHOWN_MAX];
+    struct err *e;
+
+    if (config_values_need_scalar(source, key, node) < 0)
+        return -EINVAL;
+    for (size_t i = 0; i < ARRAY_LEN(words); i++)
+        if (span_eq(yaml_span(node), span_cstr(words[i])))
+            return config_type_text.set(source, key, node, is_append, field);
+    e = config_keys_error(source, node);
+    (void)err_set(e, -EINVAL, "an upstream is not probed \"%s\"",
+                  err_list_shown(yaml_span(node), shown));
+    err_hint(e, "auto, always or never");
+    return -EINVAL;
+}
+
+static const struct config_type type_probe = {
+    .what = "auto, always or never",
+    .is_scalar = true,
+    .set = probe_set,
+    .format = config_scalars_text_format,
+    .is_equal = config_scalars_text_is_equal,
+    .done = config_scalars_text_clear,
+};
+
 /* --- the table --- */
 
 #define FIELD(name) offsetof(struct config_upstream, name)
@@ -399,6 +429,15 @@ static const struct config_key keys[] = {
             "Page of the engine's own metrics, scraped into the history: a URL, a path at this "
             "upstream's host and port, or `none`. `auto`: `/metrics` where the URL is `http://`; "
             "an upstream without such a page is left alone.",
+    },
+    {
+        .path = "probe",
+        .type = &type_probe,
+        .def = "auto",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(probe),
+        .help = "Whether it is probed every `probe.interval`: `always`, `never`, or `auto`: where "
+                "the URL is not `https://`, behind which a paid service may be.",
     },
     {
         .path = "proxy",

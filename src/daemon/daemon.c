@@ -88,6 +88,8 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
     if (r == 0)
         r = daemon_discovery_open(d, reterr);
     if (r == 0)
+        r = daemon_probes_open(d, reterr);
+    if (r == 0)
         r = daemon_admin_open(d, reterr);
     if (r == 0)
         r = succession_open(&d->succession, admin_loop(d->admin), d->config->handover, reterr);
@@ -108,10 +110,12 @@ struct daemon *daemon_stop(struct daemon *d)
         return NULL;
     admin_stop(d->admin);
     discovery_stop(d->discovery);
+    probes_stop(d->probes);
     for (size_t i = 0; i < d->n_workers; i++)
         worker_stop(d->workers[i]);
     resolver_free(d->resolver);
     d->discovery = discovery_free(d->discovery);
+    d->probes = probes_free(d->probes);
     for (size_t i = 0; i < d->n_workers; i++)
         worker_free(d->workers[i]);
     mem_free(d->workers);

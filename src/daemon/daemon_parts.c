@@ -227,3 +227,16 @@ int daemon_workers_open(struct daemon *d, struct err *reterr)
     }
     return r < 0 ? err_set(reterr, r, "could not set up the workers: %s", err_str(r)) : 0;
 }
+
+int daemon_probes_open(struct daemon *d, struct err *reterr)
+{
+    struct probes_deps deps = {.config = d->config,
+                               .gateway = d->gateway_config,
+                               .routes = d->routes,
+                               .upstreams = &d->upstreams,
+                               .metrics = d->metrics,
+                               .resolver = d->resolver};
+    int r = probes_start(&deps, &d->probes);
+
+    return r < 0 ? err_set(reterr, r, "could not set up the probes: %s", err_str(r)) : 0;
+}

@@ -21,6 +21,7 @@
 #include "daemon/keywatch.h"
 #include "daemon/listeners.h"
 #include "daemon/overview.h"
+#include "daemon/probes.h"
 #include "daemon/routing.h"
 #include "daemon/succession.h"
 #include "daemon/upstreams.h"
@@ -34,6 +35,7 @@ struct daemon {
     struct routes *routes;
     struct routing_listed listed[GATEWAY_UPSTREAMS_MAX];
     struct discovery *discovery; /* NULL: nobody is asked */
+    struct probes *probes;
     struct keywatch keys;
     /* config, gateway_config, routes, listed, keys, and the order in which workers hear of them:
      * discovery's thread and the admin thread. */
@@ -67,6 +69,7 @@ struct daemon {
 /* daemon_parts.c: what workers and admin share, and the workers themselves, not started yet. */
 int daemon_shared_open(struct daemon *d, struct err *reterr) WARN_UNUSED;
 int daemon_workers_open(struct daemon *d, struct err *reterr) WARN_UNUSED;
+int daemon_probes_open(struct daemon *d, struct err *reterr) WARN_UNUSED;
 
 /* daemon_sources.c: the admin listener and what it asks, and what is looked at once a second. */
 int daemon_admin_open(struct daemon *d, struct err *reterr) WARN_UNUSED;

@@ -162,6 +162,8 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
     }
     if (r == 0 && d->discovery)
         r = discovery_post_routes(d->discovery, routes);
+    if (r == 0)
+        r = probes_post(d->probes, config, gateway, routes);
     if (r == 0) {
         upstreams_limit(&d->upstreams, gateway);
         log_level_set(config->log_level);

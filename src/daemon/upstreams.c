@@ -48,6 +48,20 @@ void upstreams_limit(struct upstreams *a, const struct gateway_config *c)
         admission_set_limits(a->admission[i], &c->upstreams[i].limits, clock_mono());
 }
 
+struct upstreams_traffic upstreams_traffic(struct upstreams *a, size_t i)
+{
+    struct upstreams_traffic t = {0};
+    struct admission_numbers n;
+
+    admission_read(a->admission[i], &n);
+    t.n_inflight = n.n_inflight;
+    for (int c = 0; c < ADMISSION_CLASSES; c++) {
+        t.n_inflight += n.classes[c].n_waiting;
+        t.n_granted += n.classes[c].n_grants;
+    }
+    return t;
+}
+
 static void tell_admission(struct upstreams *a, size_t i)
 {
     struct metrics_admission told;

@@ -3,7 +3,7 @@
  * daemon/upstreams.h - what all workers share of each upstream: admission and breaker; their birth,
  * the limits from the configuration, their numbers to the metrics.
  *
- * Threading: upstreams_limit: any; upstreams_look belongs to one thread.
+ * Threading: upstreams_limit, upstreams_traffic: any; upstreams_look belongs to one thread.
  */
 #ifndef DAEMON_UPSTREAMS_H
 #define DAEMON_UPSTREAMS_H
@@ -29,6 +29,13 @@ void upstreams_done(struct upstreams *a);
 
 /* Reload: c has the same upstreams. */
 void upstreams_limit(struct upstreams *a, const struct gateway_config *c);
+
+/* What it has and ever had to do. Any thread. */
+struct upstreams_traffic {
+    uint64_t n_granted;  /* requests that went there, ever */
+    uint32_t n_inflight; /* or wait for it */
+};
+struct upstreams_traffic upstreams_traffic(struct upstreams *a, size_t i);
 
 /* Once a second: tells the metrics. */
 void upstreams_look(struct upstreams *a);

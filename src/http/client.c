@@ -33,7 +33,7 @@ void client_free(struct http_client *c)
 {
     task_cancel(&c->_later);
     message_done(&c->_in);
-    stat_add(STAT_CONNS_UPSTREAM_OPEN, -1);
+    client_count(c, STAT_CONNS_UPSTREAM_OPEN, -1);
     mem_free(c);
 }
 
@@ -100,7 +100,7 @@ static void client_on_data(struct sock *s, struct span data, struct stamp at)
         client_tunnel_feed(c, data, at);
         return;
     }
-    stat_add(STAT_BYTES_UPSTREAM_IN, (int64_t)data.n);
+    client_count(c, STAT_BYTES_UPSTREAM_IN, (int64_t)data.n);
     if (c->_state != CLIENT_BUSY) { /* an idle or unused connection has nothing to say */
         if (c->_state ==
             CLIENT_READY) /* reused: a last word to an idle client, as good as closed */
@@ -219,7 +219,7 @@ int http_client_send(struct http_client *c, struct span head, struct http_framin
     c->_in.request_was_head = is_head_method;
     c->_n_interim = 0;
     for (int i = 0; i < n; i++)
-        stat_add(STAT_BYTES_UPSTREAM_OUT, (int64_t)parts[i].n);
+        client_count(c, STAT_BYTES_UPSTREAM_OUT, (int64_t)parts[i].n);
     return http_writer_start(&c->_out, &c->_sock, head, framing, parts, n, is_last, ret_before);
 }
 
@@ -227,7 +227,7 @@ int http_client_body(struct http_client *c, const struct span *parts, int n, boo
                      mono_t *ret_before)
 {
     for (int i = 0; i < n; i++)
-        stat_add(STAT_BYTES_UPSTREAM_OUT, (int64_t)parts[i].n);
+        client_count(c, STAT_BYTES_UPSTREAM_OUT, (int64_t)parts[i].n);
     return http_writer_body(&c->_out, parts, n, is_last, ret_before);
 }
 

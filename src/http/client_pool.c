@@ -116,7 +116,7 @@ static bool pool_is_fresh(const struct http_pool *p)
 void client_pool_forget(struct http_client *c)
 {
     c->_pool->n_idle--;
-    stat_add(STAT_CONNS_UPSTREAM_IDLE, -1);
+    client_count(c, STAT_CONNS_UPSTREAM_IDLE, -1);
 }
 
 void client_pool_release(struct http_client *c)
@@ -135,7 +135,7 @@ void client_pool_release(struct http_client *c)
     c->_generation = p->generation;
     list_push_front(&p->idle, &c->_link);
     p->n_idle++;
-    stat_inc(STAT_CONNS_UPSTREAM_IDLE);
+    client_count(c, STAT_CONNS_UPSTREAM_IDLE, 1);
     sock_resume(&c->_sock);
     loop_timer_start(p->loop, &c->_timer, p->config.idle_timeout_ns);
 }
@@ -181,7 +181,7 @@ static struct http_client *pool_new_client(struct http_pool *p)
     message_init(&c->_in, MESSAGE_RESPONSES);
     sock_init(&c->_sock, p->loop, &client_sock_ops, p->config.max_queue_bytes);
     client_rival_init(c);
-    stat_inc(STAT_CONNS_UPSTREAM_OPEN);
+    client_count(c, STAT_CONNS_UPSTREAM_OPEN, 1);
     return c;
 }
 
@@ -248,6 +248,11 @@ struct http_pool *http_pool_free(struct http_pool *p)
     buf_done(&p->tunnel_request);
     mem_free(p);
     return NULL;
+}
+
+void http_pool_set_internal(struct http_pool *p)
+{
+    p->is_internal = true;
 }
 
 void http_pool_set_tls(struct http_pool *p, struct tls_context *tls)

@@ -12,6 +12,7 @@
 #ifndef HTTP_CLIENT_PRIVATE_H
 #define HTTP_CLIENT_PRIVATE_H
 
+#include "base/stat.h"
 #include "http/client.h"
 
 enum client_state {
@@ -36,6 +37,7 @@ struct http_pool {
     struct resolver *resolver;
     struct http_pool_config config; /* .tls: only whether there is any */
     struct tls_peer peer;           /* with TLS */
+    bool is_internal;               /* nothing of it is counted */
     struct buf tunnel_request;      /* the head of CONNECT; empty: there is no tunnel */
     struct list idle;               /* most recently used first */
     struct list waiting;            /* RESOLVING */
@@ -77,5 +79,12 @@ void client_tunnel_feed(struct http_client *c, struct span in, struct stamp at);
 /* The answer is complete: back into the pool where both sides agree, else closed. */
 void client_pool_release(struct http_client *c);
 void client_pool_forget(struct http_client *c);
+
+/* To a counter or gauge of upstreams. */
+static inline void client_count(const struct http_client *c, enum stat_id stat, int64_t n)
+{
+    if (!c->_pool->is_internal)
+        stat_add(stat, n);
+}
 
 #endif

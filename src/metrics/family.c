@@ -120,6 +120,23 @@ static const char *rtt_value(int i)
     return i == RTT_SMOOTHED ? "smoothed" : "min";
 }
 
+static const char *probe_step_value(int i)
+{
+    static const char *const names[PROBE_STEP_COUNT_] = {
+        [PROBE_STEP_DNS] = "dns", [PROBE_STEP_TCP] = "tcp", [PROBE_STEP_TLS] = "tls"};
+    return names[i];
+}
+
+static const char *probe_failure_value(int i)
+{
+    static const char *const names[PROBE_FAILURE_COUNT_] = {
+        [PROBE_FAILURE_DNS] = "dns",       [PROBE_FAILURE_CONNECT] = "connect",
+        [PROBE_FAILURE_TLS] = "tls",       [PROBE_FAILURE_TIMEOUT] = "timeout",
+        [PROBE_FAILURE_STATUS] = "status", [PROBE_FAILURE_OTHER] = "other",
+    };
+    return names[i];
+}
+
 static const char *class_value(int i)
 {
     return i == ADMISSION_METRIC_INTERACTIVE ? "interactive" : "batch";
@@ -209,9 +226,10 @@ int family_cached_band(int64_t prompt_tokens, int64_t cached_tokens)
 
 /* --- the table --- */
 
-#define AT_ONCE "the instant it happens"
-#define AT_END  "at the end of the request"
-#define AT_PATH "at the end of a request, every 100 ms at most of one connection"
+#define AT_ONCE  "the instant it happens"
+#define AT_END   "at the end of the request"
+#define AT_PATH  "at the end of a request, every 100 ms at most of one connection"
+#define AT_PROBE "every `probe.interval`"
 #define AT_JUDGING                                                                                 \
     "at the end of the request; 0 from the start for what the SLO's `match` names, else from the " \
     "first request on"
@@ -308,6 +326,35 @@ const struct family family_table[METRIC_COUNT_] = {
             .type = FAMILY_COUNTER,
             .scope = SCOPE_PROCESS,
             .recorded = AT_PATH,
+        },
+    [METRIC_PROBE_CONNECT] =
+        {
+            .name = "llm_probe_connect_seconds",
+            .help = "Steps to a new connection that was made to look how long they take: name, "
+                    "TCP, TLS.",
+            .scope = SCOPE_UPSTREAM,
+            .enums = {{"step", PROBE_STEP_COUNT_, probe_step_value}},
+            .recorded = AT_PROBE,
+            PATH,
+        },
+    [METRIC_TOKENIZE] =
+        {
+            .name = "llm_tokenize_seconds",
+            .help = "Time that the upstream's /tokenize took for a fixed text of some 300 bytes, "
+                    "one round trip included.",
+            .scope = SCOPE_UPSTREAM,
+            .recorded = AT_PROBE,
+            PATH,
+        },
+    [METRIC_PROBE_FAILURES] =
+        {
+            .name = "llm_probe_failures_total",
+            .help = "Probes that came to nothing, by reason.",
+            .unit = "",
+            .type = FAMILY_COUNTER,
+            .scope = SCOPE_UPSTREAM,
+            .enums = {{"reason", PROBE_FAILURE_COUNT_, probe_failure_value}},
+            .recorded = "every `probe.interval`; 0 from the start",
         },
     [METRIC_ICL] =
         {

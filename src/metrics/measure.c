@@ -150,6 +150,36 @@ void metrics_set_breaker(struct metrics_series_set *set, bool is_open, uint64_t 
     set_value(set, METRIC_BREAKER_OPENINGS, 0, (int64_t)n_openings);
 }
 
+/* --- probes --- */
+
+void metrics_probe_started(struct metrics_series_set *set)
+{
+    for (int i = 0; i < PROBE_FAILURE_COUNT_; i++)
+        count(set, METRIC_PROBE_FAILURES, i, 0);
+}
+
+void metrics_record_probe_connect(struct metrics_series_set *set, int64_t dns_ns, int64_t tcp_ns,
+                                  int64_t tls_ns)
+{
+    const int64_t steps[PROBE_STEP_COUNT_] = {
+        [PROBE_STEP_DNS] = dns_ns, [PROBE_STEP_TCP] = tcp_ns, [PROBE_STEP_TLS] = tls_ns};
+    for (int i = 0; i < PROBE_STEP_COUNT_; i++)
+        if (steps[i] >= 0)
+            record(set, METRIC_PROBE_CONNECT, i, steps[i]);
+}
+
+void metrics_record_tokenize(struct metrics_series_set *set, int64_t ns)
+{
+    record(set, METRIC_TOKENIZE, 0, ns);
+}
+
+void metrics_record_probe_failure(struct metrics_series_set *set, enum probe_failure why)
+{
+    count(set, METRIC_PROBE_FAILURES, (int)why, 1);
+}
+
+/* --- requests, the instant it happens --- */
+
 void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns)
 {
     record(set, METRIC_QUEUE, 0, queue_ns);

@@ -131,6 +131,13 @@ struct metrics_admission {
 void metrics_set_admission(struct metrics_series_set *set, const struct metrics_admission *now);
 void metrics_set_breaker(struct metrics_series_set *set, bool is_open, uint64_t n_openings);
 
+/* Probes of the set's upstream; -1: a step that was not made. */
+void metrics_probe_started(struct metrics_series_set *set); /* failures are 0 from now on */
+void metrics_record_probe_connect(struct metrics_series_set *set, int64_t dns_ns, int64_t tcp_ns,
+                                  int64_t tls_ns);
+void metrics_record_tokenize(struct metrics_series_set *set, int64_t ns);
+void metrics_record_probe_failure(struct metrics_series_set *set, enum probe_failure why);
+
 /* request_id: exemplar; may be NULL. */
 void metrics_record_queue(struct metrics_series_set *set, int64_t queue_ns);
 void metrics_record_ttft(struct metrics_series_set *set, int64_t ttft_ns, const char *request_id);

@@ -49,6 +49,7 @@ export class Gateway {
       upstreams: [{ name: 'up', url: upstream.url }],
       admin: { listen: '127.0.0.1:0' },
       workers: 1,
+      probe: { interval: '0s' }, // a scripted upstream gets what the test sends
     };
     g.writeConfig(config);
     const args = ['serve', '-c', g.configFile, ...flags];

@@ -127,6 +127,14 @@ static void test_every_family_moves(void **state)
     metrics_record_runaway(f.set);
     metrics_set_breaker(f.set, true, 4);
     metrics_set_admission(f.set, &(struct metrics_admission){3, 40, {1, 2}, {{5, 6}, {7, 8}}});
+    metrics_probe_started(f.set);
+    assert_int_equal(total_of(f.m, METRIC_PROBE_FAILURES, NULL).n_found, PROBE_FAILURE_COUNT_);
+    metrics_record_probe_connect(f.set, -1, NS_PER_MS, 2 * NS_PER_MS);
+    assert_int_equal(total_of(f.m, METRIC_PROBE_CONNECT, NULL).n, 2);
+    assert_int_equal(total_of(f.m, METRIC_PROBE_CONNECT, "dns").n_found, 0);
+    metrics_record_tokenize(f.set, 3 * NS_PER_MS);
+    metrics_record_probe_failure(f.set, PROBE_FAILURE_TIMEOUT);
+    assert_int_equal(total_of(f.m, METRIC_PROBE_FAILURES, "timeout").n, 1);
     metrics_record_done(f.set, &r);
     metrics_record_slo(f.set, metrics_slo_id(f.m, "chat"), 1u << SLO_TTFT,
                        (enum slo_verdict[SLO_OBJECTIVE_COUNT_]){[SLO_TTFT] = SLO_GOOD});
