@@ -74,6 +74,7 @@ struct http_client {
     uint32_t _generation;
     int _n_interim;
     bool _had_bytes, _keep_alive;
+    bool _is_internal; /* as its pool, which may be gone before it is freed */
 };
 
 struct http_pool_config {

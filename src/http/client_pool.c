@@ -173,6 +173,7 @@ static struct http_client *pool_new_client(struct http_pool *p)
     if (!c)
         return NULL;
     c->_pool = p;
+    c->_is_internal = p->is_internal;
     c->dns_ns = c->tcp_ns = c->tls_ns = -1;
     c->_t_start = clock_mono();
     list_init(&c->_link);

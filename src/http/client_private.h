@@ -83,7 +83,7 @@ void client_pool_forget(struct http_client *c);
 /* To a counter or gauge of upstreams. */
 static inline void client_count(const struct http_client *c, enum stat_id stat, int64_t n)
 {
-    if (!c->_pool->is_internal)
+    if (!c->_is_internal)
         stat_add(stat, n);
 }
 
