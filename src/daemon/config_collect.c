@@ -245,7 +245,6 @@ static const struct config_key kafka_keys[] = {
     {
         .path = "groups",
         .type = &config_type_texts,
-        .def = "[]",
         .min = 1,
         .max = 50,
         .reload = CONFIG_RESTART,

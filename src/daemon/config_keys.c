@@ -176,6 +176,16 @@ const struct config_key config_keys[] = {
                 "where there are several. 0: never.",
     },
     {
+        .path = "kafka",
+        .type = &config_type_items,
+        .def = "[]",
+        .max = 16,
+        .reload = CONFIG_RESTART,
+        .offset = FIELD(kafkas),
+        .item = &config_item_kafka,
+        .help = "Kafka clusters whose consumer groups feed the engines: how far they are behind.",
+    },
+    {
         .path = "listen_tls.cert",
         .type = &config_type_text,
         .def = "",
@@ -720,16 +730,6 @@ const struct config_key config_keys[] = {
         .offset = FIELD(engines),
         .item = &config_item_engine,
         .help = "Engines that run on this machine: CPU, memory and threads of their processes.",
-    },
-    {
-        .path = "kafka",
-        .type = &config_type_items,
-        .def = "[]",
-        .max = 16,
-        .reload = CONFIG_RESTART,
-        .offset = FIELD(kafkas),
-        .item = &config_item_kafka,
-        .help = "Kafka clusters whose consumer groups feed the engines: how far they are behind.",
     },
     {
         .path = "rules.files",

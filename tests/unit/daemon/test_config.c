@@ -111,6 +111,7 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "objectives: {ttft: 2s, queue: none, goodput: 98%}, window: 7d, "
                                "min_bad: 9}, batch]\n"
                                "models_refresh: 5m\n"
+                               "kafka: [{name: jobs, brokers: 'k:9092', groups: [g]}]\n"
                                "listen_tls: {cert: c.pem, key: k.pem}\n"
                                "access: {keys: /etc/k.json, open: true}\n"
                                "admin: {listen: \":9\"}\n"
@@ -146,6 +147,11 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "history: {interval: 15s, keep_raw: 2d, keep_5m: 3d, keep_1h: 4d, "
                                "max_disk: 5GiB, max_series: 6000}\n"
                                "requests: {keep: 7d, max_disk: 8GiB, archive: /a, spill: 9MiB}\n"
+                               "scrape: {files: [/s/*.yml], targets: ['http://g:9/metrics'], "
+                               "interval: 20s, timeout: 3s}\n"
+                               "probe: {interval: 20s}\n"
+                               "gpu: {source: none}\n"
+                               "host: {metrics: false, engines: [{name: e, port: 8000}]}\n"
                                "rules: {files: [/r/*.yml], builtin: false, interval: 9s}\n"
                                "alerting: {file: /a.yml, alertmanagers: ['http://am:9093'], "
                                "external_url: 'http://i'}\n"
@@ -168,6 +174,11 @@ static void test_all_keys(void **state)
     assert_int_equal(c->hung_after_ns, 45 * NS_PER_S);
     assert_int_equal(c->cut_after_ns, 90 * NS_PER_S);
     assert_string_equal(c->data_dir, "/var/lib/x y");
+    assert_int_equal(c->kafkas.n, 1);
+    assert_int_equal(c->engines.n, 1);
+    assert_int_equal(c->gpu, CONFIG_GPU_NONE);
+    assert_int_equal(c->scrape_interval_ns, 20 * NS_PER_S);
+    assert_int_equal(c->probe_interval_ns, 20 * NS_PER_S);
     assert_int_equal(c->history_keep_ns[2], 4 * 24 * 3600 * NS_PER_S);
     assert_int_equal(c->history_max_disk, 5 * GIB);
     assert_int_equal(c->requests_spill, 9 * MIB);
