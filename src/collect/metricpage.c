@@ -110,6 +110,8 @@ static bool see(struct reading *rd, struct metricpage_entry *e)
 {
     struct metricpage *p = rd->p;
     struct metricpage_name *name = e->name;
+    if (e->round == p->last_round)
+        e->kept = e->round;
     bool is_new = e->kept == 0 || e->kept != p->last_round;
     /* As Prometheus counts: what a page had that was refused is not new any more. */
     bool is_added = e->round == 0 || e->round < p->last_round;

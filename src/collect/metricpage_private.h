@@ -32,7 +32,7 @@ struct metricpage_entry {
     struct metricpage_entry *follower; /* came behind it the last time */
     uint64_t hash;
     uint64_t round;                /* of the last page that has it */
-    uint64_t kept;                 /* of the last one that was kept; 0: none was */
+    uint64_t kept;                 /* of one that was kept, when a later one had it, too; 0: none */
     struct present_series *series; /* NULL: dropped, or it cannot be read */
     const char *mistake;           /* why */
     struct metricpage_name *name;

@@ -200,17 +200,22 @@ int metricpage_entry_new(struct metricpage *p, const struct text_item *item,
 
 /* --- all of them --- */
 
+static uint64_t last_seen(const struct metricpage_entry *e)
+{
+    return e->round > e->kept ? e->round : e->kept;
+}
+
 /* Those that no page had since that round; first out of the order of lines, then for good. */
 static void forget(struct metricpage_table *t, uint64_t round)
 {
     for (size_t i = 0; i < t->n_entry_buckets; i++)
         for (struct metricpage_entry *e = t->entries[i]; e; e = e->next)
-            if (e->follower && e->follower->kept < round)
+            if (e->follower && last_seen(e->follower) < round)
                 e->follower = NULL;
     for (size_t i = 0; i < t->n_entry_buckets; i++)
         for (struct metricpage_entry **at = &t->entries[i]; *at;) {
             struct metricpage_entry *e = *at;
-            if (e->kept >= round) {
+            if (last_seen(e) >= round) {
                 at = &e->next;
                 continue;
             }
@@ -222,20 +227,13 @@ static void forget(struct metricpage_table *t, uint64_t round)
 
 void metricpage_table_keep(struct metricpage_table *t, uint64_t round)
 {
-    bool has_old = false;
-
     for (size_t i = 0; i < t->n_name_buckets; i++)
         for (struct metricpage_name *n = t->names[i]; n; n = n->next) {
             n->n_kept = n->round == round ? n->n : 0;
             n->has_new = false;
         }
-    for (size_t i = 0; i < t->n_entry_buckets; i++)
-        for (struct metricpage_entry *e = t->entries[i]; e; e = e->next) {
-            e->kept = e->round == round ? round : e->kept;
-            has_old = has_old || e->kept + PAGE_FORGET <= round;
-        }
-    if (has_old)
-        forget(t, round < PAGE_FORGET ? 1 : round - PAGE_FORGET + 1);
+    if (round % PAGE_FORGET == 0)
+        forget(t, round - PAGE_FORGET + 1);
 }
 
 void metricpage_table_use(struct metricpage_table *t, const struct families_selection *f)

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "series/reader.h"
 
-enum { BUCKETS_MIN = 64 };
+enum { BUCKETS_MIN = 64, SWEEP_ROUNDS = 16 };
 
 void present_init(struct present *l)
 {
@@ -32,6 +32,7 @@ void present_begin(struct present *l, const struct batch *out)
 {
     l->_round++;
     l->_n_before = out->n;
+    l->_n_again = 0;
 }
 
 static int grow(struct present *l)
@@ -108,13 +109,23 @@ void present_let_go(struct present_series *s)
         s->_n_held--;
 }
 
+static void note_change(struct present *l, struct present_series *s, bool ends)
+{
+    s->_ends = ends;
+    if (s->_has_changed || s->_is_there == ends)
+        return;
+    s->_has_changed = true;
+    s->_next_changed = l->_changed;
+    l->_changed = s;
+}
+
 int present_tell(struct present *l, struct present_series *s, int64_t t_ms, double v, bool ends,
                  struct batch *out)
 {
     if (s->_round == l->_round) {
         out->at[s->_at].t_ms = t_ms;
         out->at[s->_at].v = v;
-        s->_ends = ends;
+        note_change(l, s, ends);
         return 0;
     }
     int r = batch_add(out, s->labels, t_ms, v, NULL);
@@ -122,7 +133,8 @@ int present_tell(struct present *l, struct present_series *s, int64_t t_ms, doub
         return r;
     s->_at = out->n - 1;
     s->_round = l->_round;
-    s->_ends = ends;
+    l->_n_again += s->_is_there;
+    note_change(l, s, ends);
     return 0;
 }
 
@@ -137,19 +149,16 @@ static int add_markers(const struct present *l, int64_t t_ms, struct batch *out)
     return r;
 }
 
-int present_end(struct present *l, int64_t t_ms, struct batch *out)
+/* What was not told is not there any more, and what nobody needs is forgotten. */
+static void sweep(struct present *l)
 {
-    size_t n = out->n;
-    int r = add_markers(l, t_ms, out);
-
-    if (r < 0) {
-        out->n = n;
-        return r;
-    }
     for (size_t i = 0; i < l->_n_buckets; i++)
         for (struct present_series **at = &l->_buckets[i]; *at;) {
             struct present_series *s = *at;
-            s->_is_there = s->_round == l->_round && s->_ends;
+            if (s->_is_there && s->_round != l->_round) {
+                s->_is_there = false;
+                l->_n_there--;
+            }
             if (s->_is_there || s->_n_held > 0) {
                 at = &s->_next;
                 continue;
@@ -158,11 +167,40 @@ int present_end(struct present *l, int64_t t_ms, struct batch *out)
             mem_free(s);
             l->_n--;
         }
+}
+
+static void take_changes(struct present *l, bool is_kept)
+{
+    while (l->_changed) {
+        struct present_series *s = l->_changed;
+        l->_changed = s->_next_changed;
+        s->_has_changed = false;
+        if (!is_kept || s->_is_there == s->_ends)
+            continue;
+        s->_is_there = s->_ends;
+        l->_n_there += s->_ends ? 1 : (size_t)-1;
+    }
+}
+
+int present_end(struct present *l, int64_t t_ms, struct batch *out)
+{
+    bool has_gone = l->_n_again < l->_n_there;
+    size_t n = out->n;
+    int r = has_gone ? add_markers(l, t_ms, out) : 0;
+
+    if (r < 0) {
+        out->n = n;
+        return r;
+    }
+    take_changes(l, true);
+    if (has_gone || l->_round % SWEEP_ROUNDS == 0) /* pages mostly stay as they are */
+        sweep(l);
     return 0;
 }
 
 void present_abort(struct present *l, struct batch *out)
 {
     out->n = l->_n_before;
+    take_changes(l, false);
     l->_round++; /* nothing was told in it */
 }

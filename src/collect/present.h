@@ -20,18 +20,23 @@
 struct present_series {
     struct labels labels;
     struct present_series *_next;
+    struct present_series *_next_changed;
     uint64_t _hash;
     uint64_t _round; /* told in it */
     size_t _at;      /* there: its sample in the batch */
     uint32_t _n_held;
     bool _is_there; /* in the last round that was kept */
     bool _ends;     /* not to be there any more means a stale marker */
+    bool _has_changed;
 };
 struct present {
     struct present_series **_buckets;
     size_t _n_buckets, _n;
     uint64_t _round;
-    size_t _n_before; /* samples of the batch before the round */
+    size_t _n_before;                /* samples of the batch before the round */
+    size_t _n_there;                 /* series that are there */
+    size_t _n_again;                 /* those of them that this round told */
+    struct present_series *_changed; /* those that are to be there now, or not to be */
 };
 
 void present_init(struct present *l);

