@@ -158,7 +158,16 @@ static int add_properties(struct kafka_told *t, const struct config_texts *pairs
     return 0;
 }
 
-static int tell_kafka(struct kafka_told *t, const struct config_kafka *from)
+/* A reading ends before the next one is due. */
+static int64_t deadline_ms(int64_t interval_ms)
+{
+    int64_t ms = interval_ms * 8 / 10;
+    return ms > KAFKA_DEADLINE_MS       ? KAFKA_DEADLINE_MS
+           : ms < KAFKA_DEADLINE_MIN_MS ? KAFKA_DEADLINE_MIN_MS
+                                        : ms;
+}
+
+static int tell_kafka(struct kafka_told *t, const struct config_kafka *from, int64_t interval_ms)
 {
     size_t n = from->properties.n + from->properties_file.n + from->properties_env.n;
     t->properties = mem_zalloc(n + 1, sizeof(*t->properties));
@@ -168,7 +177,8 @@ static int tell_kafka(struct kafka_told *t, const struct config_kafka *from)
                                       .groups = (const char *const *)from->groups.items,
                                       .n_groups = from->groups.n,
                                       .topics = (const char *const *)from->topics.items,
-                                      .n_topics = from->topics.n};
+                                      .n_topics = from->topics.n,
+                                      .deadline_ms = deadline_ms(interval_ms)};
     int r = t->properties ? add_properties(t, &from->properties, FROM_VALUE) : -ENOMEM;
     if (r == 0)
         r = add_properties(t, &from->properties_file, FROM_FILE);
@@ -197,7 +207,7 @@ static int add_kafkas(struct collecting *k, struct err *reterr)
         return err_set(reterr, -ENOMEM, "out of memory");
     for (size_t i = 0; r == 0 && i < from->n; i++) {
         struct kafka_told *t = &k->kafkas[k->n_kafkas++];
-        if (tell_kafka(t, &from->items[i]) < 0)
+        if (tell_kafka(t, &from->items[i], k->config->scrape_interval_ns / NS_PER_MS) < 0)
             return err_set(reterr, -ENOMEM, "out of memory");
         r = kafka_check(&t->config, reterr);
         add_source(k, &source_kafka, &t->config);

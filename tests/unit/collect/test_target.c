@@ -266,6 +266,44 @@ static void test_up_and_down(void **state)
     answers_done(&a);
 }
 
+/* Of an optional job; one that had a page is down like any other. */
+static void test_absent(void **state)
+{
+    static const struct web_reply without[] = {
+        {.status = 404, .total_ns = 1},
+        {.status = 405, .total_ns = 1},
+        {.status = 501, .total_ns = 1},
+        {.status = 200, .body = SPAN_INIT("<html>\n"), .total_ns = 1},
+    };
+    static const struct web_reply refused = {
+        .error = -ECONNREFUSED, .words = SPAN_INIT("no"), .total_ns = -1};
+    struct answers a;
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(without); i++) {
+        answers_init(&a, "");
+        answer(&a, without[i]);
+        assert_false(target_state(a.target).is_absent); /* a job like any other */
+        answers_done(&a);
+        answers_init(&a, "");
+        scrape_file_make_optional(a.t.file, 0);
+        answer(&a, refused); /* not there yet: that is down */
+        assert_value(&a.t, "up{" L "}", 0);
+        answer(&a, without[i]);
+        assert_true(target_state(a.target).is_absent);
+        assert_stale(&a.t, "up{" L "}");
+        assert_true(target_wait_ms(a.target) > TARGET_ABSENT_MS / 2);
+        answer(&a, without[i]);
+        assert_int_equal(a.t.batch->n, 0);
+        answer(&a, page_of("a 1\n"));
+        assert_value(&a.t, "up{" L "}", 1);
+        assert_int_equal(target_wait_ms(a.target), target_interval_ms(a.target));
+        answer(&a, without[i]);
+        assert_false(target_state(a.target).is_absent);
+        assert_value(&a.t, "up{" L "}", 0);
+        answers_done(&a);
+    }
+}
+
 static void test_end(void **state)
 {
     struct answers a;
@@ -363,6 +401,7 @@ int main(void)
         cmocka_unit_test(test_bad_targets),
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_up_and_down),
+        cmocka_unit_test(test_absent),
         cmocka_unit_test(test_end),
         cmocka_unit_test(test_take),
         cmocka_unit_test(test_no_memory),
