@@ -15,8 +15,13 @@ import { waitFor } from './lib/wait.mjs';
 
 const FAST = { interval: '200ms', timeout: '200ms' };
 
-const start = (t, upstream, config) => Gateway.start(t, {
-  upstream, config: { data_dir: tempDir(t), scrape: FAST, gpu: { source: 'none' }, host: { metrics: false }, ...config } });
+async function start(t, upstream, more) {
+  const config = {
+    upstreams: [{ name: 'up', url: upstream.url }], data_dir: tempDir(t), scrape: FAST,
+    gpu: { source: 'none' }, host: { metrics: false }, ...more,
+  };
+  return Object.assign(await Gateway.start(t, { upstream, config }), { config });
+}
 
 async function query(gateway, text) {
   const { status, body } = await request(gateway.adminPort, `/api/v1/query?query=${encodeURIComponent(text)}`);
@@ -89,7 +94,7 @@ test('an upstream without such a page is absent: nothing is told of it, and it i
 test('an engine that had its page and loses it is down', async (t) => {
   const at = { body: 'vllm:num_requests_running{model_name="m"} 2\n' };
   const engine = await page(t, at);
-  const gateway = await start(t, { url: engine.url, port: 0 });
+  const gateway = await start(t, engine);
   assert.equal(await value(gateway, 'engine_running{upstream="up"}'), 2);
   at.status = 404;
   assert.equal(await value(gateway, 'up{upstream="up"}', (v) => v === 0), 0);
@@ -106,7 +111,7 @@ test('an upgrade between two scrapes: the signal goes on, and nothing is counted
     ...kv.map((name) => `vllm:${name}{model_name="m",engine="0"} 0.5`)].join('\n') + '\n';
   const at = { body: names(['gpu_cache_usage_perc'], 1) };
   const engine = await page(t, at);
-  const gateway = await start(t, { url: engine.url, port: 0 });
+  const gateway = await start(t, engine);
   assert.equal(await value(gateway, 'engine_kv_usage_ratio'), 0.5);
   at.body = names(['gpu_cache_usage_perc', 'kv_cache_usage_perc'], 2); /* both, as 0.9.2 to 0.10.2 */
   assert.equal(await value(gateway, 'engine_waiting', (v) => v === 2), 2);

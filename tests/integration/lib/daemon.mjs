@@ -46,10 +46,10 @@ export class Gateway {
     g.configFile = join(g.dir, 'inferometer.yaml');
     g.base = {
       listen: ['127.0.0.1:0'],
-      upstreams: [{ name: 'up', url: upstream.url }],
+      upstreams: [{ name: 'up', url: upstream.url, metrics: 'none' }], // a scripted upstream gets what the test sends
       admin: { listen: '127.0.0.1:0' },
       workers: 1,
-      probe: { interval: '0s' }, // a scripted upstream gets what the test sends
+      probe: { interval: '0s' }, // likewise
     };
     g.writeConfig(config);
     const args = ['serve', '-c', g.configFile, ...flags];
