@@ -18,7 +18,7 @@ static int64_t told_ns(uint32_t us)
 
 bool sock_look_at_path(struct sock *s, struct sock_path *ret)
 {
-    struct tcp_info info = {0};
+    struct tcp_info info; /* only what is read of it is cleared: it is large */
     socklen_t n = sizeof(info);
     mono_t now = loop_now(s->_loop);
     bool is_due = !mono_is_set(s->_t_path) || mono_diff(now, s->_t_path) >= SOCK_PATH_EVERY_NS;
@@ -26,11 +26,12 @@ bool sock_look_at_path(struct sock *s, struct sock_path *ret)
     if (!s->_is_open || s->_is_connecting || s->_has_no_path || !is_due)
         return false;
     s->_t_path = now;
+    /* What an older kernel does not tell stays 0. */
+    info.tcpi_rtt = info.tcpi_min_rtt = info.tcpi_total_retrans = 0;
     if (getsockopt(s->_watch.fd, IPPROTO_TCP, TCP_INFO, &info, &n) < 0) {
         s->_has_no_path = true; /* a Unix socket */
         return false;
     }
-    /* What an older kernel does not tell stays 0. */
     *ret = (struct sock_path){.rtt_ns = told_ns(info.tcpi_rtt),
                               .rtt_min_ns = told_ns(info.tcpi_min_rtt),
                               .n_resent = info.tcpi_total_retrans - s->_n_resent};
