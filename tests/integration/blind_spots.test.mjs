@@ -9,7 +9,7 @@ import { chatRequest, Gateway, newId, Sim } from './lib/daemon.mjs';
 import { request } from './lib/http.mjs';
 import { addKey } from './lib/keys.mjs';
 import { tempDir } from './lib/process.mjs';
-import { assertOutcome, stages } from './lib/records.mjs';
+import { assertOutcome, stages, toNs } from './lib/records.mjs';
 import { behindSlowLink, noSlowLink } from './lib/slow_link.mjs';
 import { DONE, textEvents } from './lib/streams.mjs';
 import test from './lib/test.mjs';
@@ -221,6 +221,11 @@ test('whose key it is has a stage of its own, refused or not', async (t) => {
   assertOutcome(r, 'ok');
   assert.ok(r.stage_auth_ms > 0 && r.stage_auth_ms <= r.overhead_ms);
   assert.ok(stages(r).route > 0);
+  // What the definitions say of sums, to the nanosecond.
+  const sum = (...names) => names.reduce((n, name) => n + toNs(r[name] ?? 0), 0);
+  assert.equal(sum('stage_auth_ms', 'stage_route_ms', 'stage_send_ms'), toNs(r.overhead_ms));
+  assert.equal(sum('stage_wait_ms', 'stage_first_event_ms', 'stage_first_token_ms'), toNs(r.upstream_ttft_ms));
+  assert.ok(toNs(r.total_ms) - sum('stage_receive_ms', 'stage_delivery_ms', 'stage_tail_ms') <= toNs(r.e2e_ms));
   const refused = await gateway.recordNamed(bad);
   assert.equal(refused.outcome, 'unauthorized');
   assert.ok(refused.stage_auth_ms > 0);
