@@ -96,8 +96,8 @@ int http_pool_new(struct loop *l, struct resolver *r, const struct http_pool_con
                   struct http_pool **ret) WARN_UNUSED;
 /* Closes idle connections; those in use must have been released or aborted before. */
 struct http_pool *http_pool_free(struct http_pool *p);
-/* Its connections and bytes are the program's own: not counted as those of upstreams. Before the
- * first connection. */
+/* Its connections and bytes are the program's own: not counted as those of upstreams, and none is
+ * kept. Before the first connection. */
 void http_pool_set_internal(struct http_pool *p);
 /* Handshakes from now on go by tls (a pool that has TLS); a reference is kept. */
 void http_pool_set_tls(struct http_pool *p, struct tls_context *tls);

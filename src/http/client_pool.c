@@ -254,6 +254,7 @@ struct http_pool *http_pool_free(struct http_pool *p)
 void http_pool_set_internal(struct http_pool *p)
 {
     p->is_internal = true;
+    p->config.max_idle = 0;
 }
 
 void http_pool_set_tls(struct http_pool *p, struct tls_context *tls)

@@ -169,7 +169,7 @@ test('no key of a client or of the gateway goes with a probe; the upstream\'s ow
   assert.ok(asked(open).every((x) => x.field('authorization') === undefined));
 });
 
-test('TLS: not probed unless it is asked for; then the handshake is measured', { skip: noOpenssl }, async (t) => {
+test('TLS: not probed unless it is asked for; then the handshake is measured', async (t) => {
   const authority = new Authority(t);
   const { cert, key } = authority.issue('engine');
   const upstream = await Sim.start(t, '--engine', 'vllm-0.13', '--tls-cert', cert, '--tls-key', key);
@@ -186,7 +186,7 @@ test('TLS: not probed unless it is asked for; then the handshake is measured', {
   assert.equal(await gateway.reload(config('always')), 'taken');
   await until(gateway, 'handshakes', (m) => connected(m, 'tls') >= 2 && tokenized(m) >= 2);
   assert.equal(await gateway.reload({ ...config('always'), probe: { interval: '0s' } }), 'taken');
-});
+}, { skip: noOpenssl });
 
 test('interval 0 and "never": nothing is asked', async (t) => {
   const upstream = await tokenizing(t, (x) => x.reply(200, TOKENS));
@@ -261,7 +261,7 @@ test('Unix sockets have no round trip', async (t) => {
   await until(gateway, 'a connection of a probe', (m) => connected(m) >= 1);
 });
 
-test('behind a slow link the round trip is that of the link, on that side', { skip: noSlowLink }, async (t) => {
+test('behind a slow link the round trip is that of the link, on that side', async (t) => {
   const delayMs = 20; // each way
   const told = await behindSlowLink(t, { delayMs, json: chatRequest({ stream: true }) });
   assert.equal(told.status, 200);
@@ -272,4 +272,4 @@ test('behind a slow link the round trip is that of the link, on that side', { sk
   assert.ok(record.connect_tcp_ms >= 2 * delayMs);
   assert.ok(record.client_rtt_min_ms < 2 * delayMs);
   assert.ok(told.tcp_s >= 2 * delayMs / 1000, `${told.tcp_s}`);
-});
+}, { skip: noSlowLink });
