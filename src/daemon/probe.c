@@ -132,9 +132,9 @@ static void on_ready(struct http_client *c)
         return;
     }
     body = buf_span(&p->request);
-    /* A connection that broke tells so itself. */
-    (void)http_client_send(c, buf_span(&p->head), (struct http_framing){HTTP1_BODY_LENGTH, body.n},
-                           &body, 1, true, false, &p->t_sent);
+    if (http_client_send(c, buf_span(&p->head), (struct http_framing){HTTP1_BODY_LENGTH, body.n},
+                         &body, 1, true, false, &p->t_sent) < 0)
+        return; /* a connection that broke tells so itself */
 }
 
 static void on_head(struct http_client *c, const struct http1_head *head, struct stamp at)
