@@ -25,6 +25,7 @@
 #include "cli/sim.h"
 #include "cli/slos.h"
 #include "cli/targets.h"
+#include "cli/verify.h"
 
 static const struct {
     const char *name;
@@ -48,6 +49,7 @@ static const struct {
      "alert rules of SLOs, how soon they page and how often for nothing; reviews"},
     {"targets", targets_main, "what is scraped, what was recognised, what is missing"},
     {"doctor", doctor_visit_main, "why requests to an engine do not work, step by step"},
+    {"verify", verify_main, "prove the whole chain: injected latency, figures, alerts"},
     {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };

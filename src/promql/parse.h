@@ -58,6 +58,16 @@ int promql_duration_ms(const struct duration *d, int64_t step_ms, int64_t range_
 int promql_print(const struct node *n, struct buf *out) WARN_UNUSED;
 
 /*
+ * The same in another time: every range, offset and step of a subquery is written as what stretch
+ * makes of it, in ms, as one plain duration (operations are carried out). Moments (@) and numbers
+ * stay. -EINVAL: a duration needs a query's step() or range(), of which there are none here.
+ */
+enum promql_span { PROMQL_SPAN_RANGE, PROMQL_SPAN_STEP, PROMQL_SPAN_OFFSET };
+typedef int64_t (*promql_stretch)(void *ctx, enum promql_span what, int64_t ms);
+int promql_print_stretched(const struct node *n, promql_stretch stretch, void *ctx,
+                           struct buf *out) WARN_UNUSED;
+
+/*
  * The head of a line of a test script: metric{a="b"} without values; consumes it from *s. The pairs
  * are copied into a. -EINVAL with *reterr.
  */

@@ -15,6 +15,8 @@
 /* Sticky: after a failure nothing more is written. */
 struct printer {
     struct buf *out;
+    promql_stretch stretch; /* NULL: durations as they are */
+    void *ctx;
     int r;
 };
 
@@ -114,10 +116,27 @@ static void print_duration(struct printer *p, const struct duration *d, bool is_
     put(p, d->is_wrapped ? ")" : "");
 }
 
-/* A duration that stands alone: a plain number is written as a duration. */
-static void put_duration(struct printer *p, const struct duration *d)
+/* What a duration is worth, as the caller wants it instead. */
+static void put_stretched(struct printer *p, enum promql_span what, const struct duration *d)
 {
-    print_duration(p, d, d->op == DUR_NUMBER && !d->is_wrapped);
+    int64_t ms = 0;
+    if (p->r == 0)
+        p->r = promql_duration_ms(d, 0, 0, what == PROMQL_SPAN_OFFSET, &ms, NULL);
+    if (p->r < 0)
+        return;
+    ms = p->stretch(p->ctx, what, ms);
+    put(p, ms < 0 ? "-" : "");
+    if (p->r == 0)
+        p->r = duration_print(ms < 0 ? -ms : ms, p->out);
+}
+
+/* A duration that stands alone: a plain number is written as a duration. */
+static void put_duration(struct printer *p, enum promql_span what, const struct duration *d)
+{
+    if (p->stretch)
+        put_stretched(p, what, d);
+    else
+        print_duration(p, d, d->op == DUR_NUMBER && !d->is_wrapped);
 }
 
 static void print_at(struct printer *p, const struct when *w)
@@ -149,9 +168,9 @@ static void print_offset(struct printer *p, const struct when *w)
 {
     if (!w->offset)
         return;
-    bool is_alone = stands_alone(w->offset);
+    bool is_alone = p->stretch || stands_alone(w->offset);
     put(p, is_alone ? " offset " : " offset (");
-    put_duration(p, w->offset);
+    put_duration(p, PROMQL_SPAN_OFFSET, w->offset);
     put(p, is_alone ? "" : ")");
 }
 
@@ -165,7 +184,7 @@ static bool is_open(const struct duration *d)
 /* anchored and @ before offset, as long as they need not end it. */
 static void print_when(struct printer *p, const char *mode, const struct when *w)
 {
-    bool is_first = w->offset && is_open(w->offset);
+    bool is_first = w->offset && !p->stretch && is_open(w->offset);
     if (is_first)
         print_offset(p, w);
     put(p, mode);
@@ -203,7 +222,7 @@ static void print_selector(struct printer *p, const struct node *n)
     }
     if (n->selector.range) {
         put(p, "[");
-        put_duration(p, n->selector.range);
+        put_duration(p, PROMQL_SPAN_RANGE, n->selector.range);
         put(p, "]");
     }
     const char *mode = n->selector.is_anchored   ? " anchored"
@@ -216,10 +235,10 @@ static void print_subquery(struct printer *p, const struct node *n)
 {
     print(p, n->subquery.inner);
     put(p, "[");
-    put_duration(p, n->subquery.range);
+    put_duration(p, PROMQL_SPAN_RANGE, n->subquery.range);
     put(p, ":");
     if (n->subquery.step)
-        put_duration(p, n->subquery.step);
+        put_duration(p, PROMQL_SPAN_STEP, n->subquery.step);
     put(p, "]");
     print_when(p, "", &n->subquery.when);
 }
@@ -332,12 +351,17 @@ static void print(struct printer *p, const struct node *n)
     }
 }
 
-int promql_print(const struct node *n, struct buf *out)
+int promql_print_stretched(const struct node *n, promql_stretch stretch, void *ctx, struct buf *out)
 {
     size_t before = buf_len(out);
-    struct printer p = {.out = out};
+    struct printer p = {.out = out, .stretch = stretch, .ctx = ctx};
     print(&p, n);
     if (p.r < 0)
         buf_truncate(out, before);
     return p.r;
+}
+
+int promql_print(const struct node *n, struct buf *out)
+{
+    return promql_print_stretched(n, NULL, NULL, out);
 }

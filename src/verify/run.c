@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verify/run.c - a run, phase by phase.
+ *
+ * A phase begins with the fault, then the new load, then the end of the old one: what the old one
+ * had open is given up and counts nowhere. The engine's page is read then, and at the end.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "verify/names.h"
+#include "verify/run_private.h"
+
+enum {
+    LOOK_MS = 200,   /* how often alerts are asked for; evaluations are 1 s apart at least */
+    SLACK_MS = 3000, /* programs start late, samples come late */
+    INTERVALS = 4,   /* one until it is sampled, one until it is evaluated, and spare ones */
+    REST_MIN_MS = 6000,
+    REST_MAX_MS = 20 * 1000,
+    CLIENT_MIN_MS = 4000, /* of a phase, so that a p99 is one */
+};
+
+static int64_t now_ms(void)
+{
+    return clock_wall().us / 1000;
+}
+
+static void say(const struct verify_run *run, const char *line)
+{
+    run->stage.ops->say(run->stage.ops->ctx, line);
+}
+
+/* --- what is looked at again and again --- */
+
+static int look_at_rules(struct verify_run *run, struct err *reterr)
+{
+    char url[VERIFY_URL_MAX + 64];
+    int r = 0;
+
+    for (int w = 0; w < VERIFY_WHERES && r == 0; w++) {
+        const char *server = run->stage.servers[w];
+        if (server[0] == '\0')
+            continue;
+        (void)snprintf(url, sizeof(url), "%s/api/v1/rules?type=alert", server);
+        r = verify_ask(run->stage.asker, url, NULL, &run->body, reterr);
+        if (r == 0)
+            r = verify_track_read(run->plan, run->stage.rules, buf_span(&run->body),
+                                  run->tracks[w]);
+        if (r == -EPROTO)
+            err_set(reterr, r, "%.200s: this is no answer of Prometheus' API", url);
+    }
+    return r;
+}
+
+static void note_delivery(struct verify_run *run, size_t i, enum verify_where w, bool is_told)
+{
+    struct verify_seen *s = &run->result->seen[w][i];
+
+    if (is_told && s->told_ms == VERIFY_NEVER)
+        s->told_ms = now_ms();
+    else if (!is_told && s->told_ms != VERIFY_NEVER && s->untold_ms == VERIFY_NEVER)
+        s->untold_ms = now_ms();
+}
+
+static int look_at_alertmanager(struct verify_run *run, struct err *reterr)
+{
+    static const char *const sources[] = {"", VERIFY_SOURCE_PROM};
+    char url[VERIFY_URL_MAX + 64];
+    int r;
+
+    if (run->stage.alertmanager_url[0] == '\0')
+        return 0;
+    (void)snprintf(url, sizeof(url), "%s/api/v2/alerts", run->stage.alertmanager_url);
+    r = verify_ask(run->stage.asker, url, NULL, &run->body, reterr);
+    for (size_t i = 0; i < run->plan->n && r == 0; i++)
+        for (int w = 0; w < VERIFY_WHERES && r == 0; w++) {
+            size_t n = 0;
+            r = verify_told_alerts(buf_span(&run->body), run->plan->alerts[i].rule->name,
+                                   span_cstr(sources[w]), &n);
+            if (r == 0)
+                note_delivery(run, i, (enum verify_where)w, n > 0);
+        }
+    return r == -EPROTO ? err_set(reterr, r, "%.200s: this is no answer of an Alertmanager", url)
+                        : r;
+}
+
+static int look(struct verify_run *run, struct err *reterr)
+{
+    int r = verify_stage_check(&run->stage, reterr);
+
+    if (r == 0)
+        r = look_at_rules(run, reterr);
+    return r == 0 ? look_at_alertmanager(run, reterr) : r;
+}
+
+/* At least min_ms, then until is_over, but no longer than max_ms. */
+static int watch(struct verify_run *run, int64_t min_ms, int64_t max_ms,
+                 bool (*is_over)(const struct verify_run *run), struct err *reterr)
+{
+    int64_t begin = now_ms();
+
+    for (;;) {
+        int r = look(run, reterr);
+        int64_t passed = now_ms() - begin;
+        if (r < 0)
+            return r;
+        if (passed >= max_ms || (passed >= min_ms && is_over(run)))
+            return 0;
+        if (run->stage.ops->wait(run->stage.ops->ctx, LOOK_MS))
+            return -EINTR;
+    }
+}
+
+/* --- when a phase is over --- */
+
+/* Whether all alerts that may still do it have done it, everywhere. */
+static bool all_seen(const struct verify_run *run,
+                     bool (*is_done)(const struct verify_run *run, const struct verify_track *t,
+                                     const struct verify_seen *s))
+{
+    for (size_t i = 0; i < run->plan->n; i++)
+        for (int w = 0; w < VERIFY_WHERES; w++) {
+            const struct verify_seen *s = &run->result->seen[w][i];
+            if (run->plan->alerts[i].drive != VERIFY_DRIVEN || run->stage.servers[w][0] == '\0' ||
+                s->at_rest > VERIFY_INACTIVE)
+                continue;
+            if (!is_done(run, &run->tracks[w][i], s))
+                return false;
+        }
+    return true;
+}
+
+static bool has_fired(const struct verify_run *run, const struct verify_track *t,
+                      const struct verify_seen *s)
+{
+    bool is_told = run->stage.alertmanager_url[0] == '\0' || s->told_ms != VERIFY_NEVER;
+
+    return t->firing_ms != VERIFY_NEVER && is_told;
+}
+
+static bool has_ended(const struct verify_run *run, const struct verify_track *t,
+                      const struct verify_seen *s)
+{
+    (void)run;
+    if (t->firing_ms == VERIFY_NEVER)
+        return true; /* is not waited for */
+    return t->ended_ms != VERIFY_NEVER &&
+           (s->told_ms == VERIFY_NEVER || s->untold_ms != VERIFY_NEVER);
+}
+
+static bool is_all_firing(const struct verify_run *run)
+{
+    return all_seen(run, has_fired);
+}
+
+static bool is_all_ended(const struct verify_run *run)
+{
+    return all_seen(run, has_ended);
+}
+
+static bool at_once(const struct verify_run *run)
+{
+    (void)run;
+    return true;
+}
+
+/* --- phases --- */
+
+static int64_t reaction_ms(const struct verify_run *run)
+{
+    const struct verify_plan *p = run->plan;
+
+    return p->window_ms + INTERVALS * p->interval_ms + SLACK_MS;
+}
+
+static int64_t clamped(int64_t v, int64_t least, int64_t most)
+{
+    return v < least ? least : v > most ? most : v;
+}
+
+/* How long a phase may and has to take. */
+static void lengths_of(const struct verify_run *run, enum verify_phase_name i, int64_t *ret_min,
+                       int64_t *ret_max)
+{
+    const struct verify_plan *p = run->plan;
+    int64_t hard_ms = (int64_t)(run->stage.config->hard_s * 1000);
+    int64_t mild_ms = (int64_t)(run->stage.config->mild_s * 1000);
+
+    switch (i) {
+    case VERIFY_REST:
+        *ret_min = clamped(p->window_ms + 2 * p->interval_ms, REST_MIN_MS, REST_MAX_MS);
+        *ret_max = *ret_min;
+        break;
+    case VERIFY_MILD:
+        *ret_min = mild_ms + clamped(p->window_ms + p->interval_ms, CLIENT_MIN_MS, REST_MAX_MS);
+        *ret_max = *ret_min;
+        break;
+    case VERIFY_HARD:
+        *ret_min = hard_ms + CLIENT_MIN_MS;
+        *ret_max = hard_ms + p->for_ms + reaction_ms(run);
+        break;
+    default:
+        *ret_min = 0;
+        *ret_max = hard_ms + p->keep_ms + reaction_ms(run) + SLACK_MS;
+        break;
+    }
+    *ret_max = *ret_max < *ret_min ? *ret_min : *ret_max;
+}
+
+static int begin_phase(struct verify_run *run, enum verify_phase_name i, struct err *reterr)
+{
+    struct verify_phase *ph = &run->result->phases[i];
+    int r = verify_run_inject(run, ph->latency_s);
+
+    if (r < 0)
+        return r;
+    ph->begin_ms = now_ms();
+    r = verify_stage_load_begin(&run->stage, reterr);
+    if (r == 0 && i > VERIFY_REST)
+        r = verify_stage_load_end(&run->stage, 1, &run->result->phases[i - 1].load, reterr);
+    if (r == 0)
+        verify_run_page(run, &run->page);
+    return r;
+}
+
+/* Page and values while the load still runs; its report comes when the next phase began. */
+static void end_phase(struct verify_run *run, enum verify_phase_name i)
+{
+    struct verify_phase *ph = &run->result->phases[i];
+    struct verify_page before = run->page;
+
+    ph->end_ms = now_ms();
+    ph->has_run = true;
+    ph->has_page = verify_run_page(run, &run->page);
+    if (ph->has_page)
+        ph->rise = verify_page_rise(&before, &run->page);
+    verify_run_scraped(run, ph);
+    verify_run_values(run, i);
+}
+
+static void announce(const struct verify_run *run, enum verify_phase_name i, int64_t min_ms,
+                     int64_t max_ms)
+{
+    double latency_s = run->result->phases[i].latency_s;
+    char line[200], what[64];
+
+    if (i == VERIFY_REST)
+        (void)snprintf(what, sizeof(what), "at rest, %g requests/s", run->stage.config->rate_per_s);
+    else if (i == VERIFY_AFTER)
+        (void)snprintf(what, sizeof(what), "latency taken away");
+    else
+        (void)snprintf(what, sizeof(what), "%g s of latency", latency_s);
+    if (min_ms == max_ms)
+        (void)snprintf(line, sizeof(line), "%s: %.0f s", what, (double)max_ms / 1000);
+    else
+        (void)snprintf(line, sizeof(line), "%s: up to %.0f s", what, (double)max_ms / 1000);
+    say(run, line);
+}
+
+static int run_phase(struct verify_run *run, enum verify_phase_name i, struct err *reterr)
+{
+    static bool (*const overs[])(const struct verify_run *run) = {at_once, at_once, is_all_firing,
+                                                                  is_all_ended};
+    int64_t min_ms, max_ms;
+    int r;
+
+    lengths_of(run, i, &min_ms, &max_ms);
+    announce(run, i, min_ms, max_ms);
+    r = begin_phase(run, i, reterr);
+    if (r == 0)
+        r = watch(run, min_ms, max_ms, overs[i], reterr);
+    if (r == 0)
+        end_phase(run, i);
+    return r;
+}
+
+/* What an alert did at rest; from now on its life counts. */
+static void close_rest(struct verify_run *run)
+{
+    for (size_t i = 0; i < run->plan->n; i++)
+        for (int w = 0; w < VERIFY_WHERES; w++) {
+            struct verify_track *t = &run->tracks[w][i];
+            bool has_fired = t->firing_ms != VERIFY_NEVER;
+            run->result->seen[w][i].at_rest = has_fired ? VERIFY_FIRING : t->state;
+            verify_track_reset(t);
+        }
+}
+
+/* Whether anything fired that its end can be waited for. */
+static bool any_firing(const struct verify_run *run)
+{
+    for (size_t i = 0; i < run->plan->n; i++)
+        for (int w = 0; w < VERIFY_WHERES; w++)
+            if (run->tracks[w][i].firing_ms != VERIFY_NEVER)
+                return true;
+    return false;
+}
+
+/* Without answers at rest nothing else can be said. */
+static int run_rest(struct verify_run *run, bool *ret_is_answered, struct err *reterr)
+{
+    struct verify_load *load = &run->result->phases[VERIFY_REST].load;
+    int r = run_phase(run, VERIFY_REST, reterr);
+    double n = (double)NAN;
+    size_t n_series;
+
+    if (r < 0)
+        return r;
+    close_rest(run);
+    r = verify_ask_value(run->stage.asker, run->stage.servers[VERIFY_GATEWAY],
+                         "sum(llm_ttft_seconds_count)", &n, &n_series, reterr);
+    *ret_is_answered = r == 0 && n > 0;
+    if (r == 0 && !*ret_is_answered)
+        r = verify_stage_load_end(&run->stage, 0, load, reterr);
+    return r;
+}
+
+static int run_phases(struct verify_run *run, struct err *reterr)
+{
+    bool is_answered = false;
+    int r = run_rest(run, &is_answered, reterr);
+
+    if (r < 0 || !is_answered)
+        return r;
+    r = run_phase(run, VERIFY_MILD, reterr);
+    if (r == 0)
+        r = run_phase(run, VERIFY_HARD, reterr);
+    if (r == 0 && any_firing(run))
+        r = run_phase(run, VERIFY_AFTER, reterr);
+    if (r == 0) {
+        enum verify_phase_name last =
+            run->result->phases[VERIFY_AFTER].has_run ? VERIFY_AFTER : VERIFY_HARD;
+        r = verify_stage_load_end(&run->stage, 0, &run->result->phases[last].load, reterr);
+    }
+    return r;
+}
+
+/* Latency could not be injected: what there is so far is the result. */
+static int end_uninjected(struct verify_run *run, struct err *reterr)
+{
+    return verify_stage_load_end(&run->stage, 0, &run->result->phases[VERIFY_REST].load, reterr);
+}
+
+/* --- the run --- */
+
+static void result_init(const struct verify_config *c, struct verify_run *run)
+{
+    struct verify_result *r = run->result;
+
+    r->phases[VERIFY_MILD].latency_s = c->mild_s;
+    r->phases[VERIFY_HARD].latency_s = c->hard_s;
+    r->has_prometheus = c->prometheus != NULL;
+    r->has_alertmanager = c->alertmanager != NULL;
+    for (int w = 0; w < VERIFY_WHERES; w++)
+        for (size_t i = 0; i < run->plan->n; i++) {
+            struct verify_seen *s = &r->seen[w][i];
+            *s = (struct verify_seen){.told_ms = VERIFY_NEVER, .untold_ms = VERIFY_NEVER};
+            for (int k = 0; k < VERIFY_PHASES; k++)
+                s->values[k] = (double)NAN;
+            verify_track_init(&run->tracks[w][i]);
+        }
+}
+
+static int open_tracks(struct verify_run *run)
+{
+    for (int w = 0; w < VERIFY_WHERES; w++) {
+        run->tracks[w] = mem_zalloc(run->plan->n + 1, sizeof(*run->tracks[w]));
+        if (!run->tracks[w])
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+static void close_tracks(struct verify_run *run)
+{
+    for (int w = 0; w < VERIFY_WHERES; w++) {
+        for (size_t i = 0; i < run->plan->n && run->tracks[w]; i++)
+            run->result->seen[w][i].track = run->tracks[w][i];
+        mem_free(run->tracks[w]);
+    }
+}
+
+static void note_stage(struct verify_run *run)
+{
+    struct verify_result *r = run->result;
+
+    (void)span_copy(span_cstr(run->stage.engine_url), r->engine_url, sizeof(r->engine_url));
+    (void)span_copy(span_cstr(run->stage.prometheus_error), r->prometheus_error,
+                    sizeof(r->prometheus_error));
+}
+
+int verify_run(const struct verify_config *c, const struct verify_ops *ops,
+               struct verify_result *ret, struct err *reterr)
+{
+    struct verify_run run = {.stage = {.config = c, .ops = ops}, .plan = c->plan, .result = ret};
+    int r = open_tracks(&run);
+
+    buf_init(&run.body, VERIFY_ANSWER_MAX);
+    if (r == 0) {
+        result_init(c, &run);
+        say(&run, "starting the programs");
+        r = verify_stage_open(&run.stage, reterr);
+        note_stage(&run);
+    }
+    if (r == 0)
+        r = run_phases(&run, reterr);
+    if (r == -ENOTSUP) /* verify_run_inject; the result says why */
+        r = end_uninjected(&run, reterr);
+    if (c->engine_url && run.is_injected)
+        (void)verify_run_inject(&run, 0); /* somebody else's engine is left as it was */
+    verify_stage_close(&run.stage);
+    close_tracks(&run);
+    buf_done(&run.body);
+    return r;
+}

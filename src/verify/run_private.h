@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * verify/run_private.h - what the files of a run share.
+ */
+#ifndef VERIFY_RUN_PRIVATE_H
+#define VERIFY_RUN_PRIVATE_H
+
+#include "verify/peers.h"
+#include "verify/stage.h"
+
+struct verify_run {
+    struct verify_stage stage;
+    const struct verify_plan *plan;
+    struct verify_result *result;
+    struct verify_track *tracks[VERIFY_WHERES]; /* one for each alert */
+    struct verify_page page;                    /* the engine's, when the phase began */
+    bool is_injected;
+    struct buf body;
+};
+
+/* run_look.c */
+/* Switches added_latency of the engine. -ENOTSUP: it cannot be done, the result says why. */
+int verify_run_inject(struct verify_run *run, double latency_s) WARN_UNUSED;
+/* Reads the engine's page; false: result->page_error says why. */
+bool verify_run_page(struct verify_run *run, struct verify_page *ret);
+/* What the gateway's history has of it, over the phase. */
+void verify_run_scraped(struct verify_run *run, struct verify_phase *ph);
+/* What alerts measure now, and why they have no value. */
+void verify_run_values(struct verify_run *run, enum verify_phase_name i);
+
+#endif
