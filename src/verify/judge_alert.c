@@ -177,7 +177,7 @@ void verify_judge_delivery(const struct verify_plan *p, const struct verify_resu
     (void)p;
     for (int w = 0; w < VERIFY_WHERES; w++) {
         const struct verify_seen *s = &r->seen[w][i];
-        if (s->track.firing_ms == VERIFY_NEVER)
+        if (s->track.firing_ms == VERIFY_NEVER || s->at_rest > VERIFY_INACTIVE)
             continue;
         has_fired = true;
         is_fine &= s->told_ms != VERIFY_NEVER && s->untold_ms != VERIFY_NEVER;

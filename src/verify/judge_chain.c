@@ -86,6 +86,9 @@ void verify_judge_client(const struct verify_plan *p, const struct verify_result
     } else if (!highest) {
         verify_judge_set(f, VERIFY_OK, NULL, "%s (%lld requests)", figures,
                          (long long)ph[VERIFY_HARD].load.n_ttft);
+    } else if (ph[VERIFY_REST].load.ttft_p99_s > highest->limit) {
+        verify_judge_set(f, VERIFY_FAIL, NULL, "%s: above the threshold of %g s of %.*s at rest",
+                         figures, highest->limit, SPAN_ARG(highest->rule->name));
     } else if (ph[VERIFY_HARD].load.ttft_p99_s <= highest->limit) {
         (void)snprintf(hint, sizeof(hint), "if that is meant: --latency %gs,%gs",
                        ph[VERIFY_MILD].latency_s, ceil(1.1 * highest->limit));

@@ -124,6 +124,8 @@ static void advance(struct verify_track *t, const struct told_rule *rule)
         (void)span_copy(span_cstr(rule->error), t->error, sizeof(t->error));
     if (rule->at_ms == VERIFY_NEVER || rule->state == VERIFY_UNSEEN)
         return;
+    if (rule->at_ms == t->seen_ms && rule->state != t->state)
+        return; /* Prometheus tells the new state a little earlier than its moment */
     t->state = rule->state;
     t->seen_ms = rule->at_ms;
     if (rule->state == VERIFY_PENDING && t->pending_ms == VERIFY_NEVER)
