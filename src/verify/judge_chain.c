@@ -184,9 +184,11 @@ void verify_judge_engine(const struct verify_result *r, struct verify_finding *f
     if (!rose(r, VERIFY_MILD, f) || !rose(r, VERIFY_HARD, f) || !is_scraped(r, f))
         return;
     verify_judge_set(f, VERIFY_OK, NULL,
-                     "%s of %s: mean %.3g s at rest, %.3g s, %.3g s (clients %.3g s); p99 in (%g "
-                     "s, %g s] (clients %.3g s)",
+                     "%s of %s: mean %.3g s at rest, %.3g s with %g s more, %.3g s with %g s more "
+                     "(clients %.3g s, the gateway's history %.3g s); p99 in (%g s, %g s] (clients "
+                     "%.3g s)",
                      r->histogram, r->engine, r->phases[VERIFY_REST].rise.mean,
-                     r->phases[VERIFY_MILD].rise.mean, hard->rise.mean, hard->load.ttft_mean_s,
+                     r->phases[VERIFY_MILD].rise.mean, r->phases[VERIFY_MILD].latency_s,
+                     hard->rise.mean, hard->latency_s, hard->load.ttft_mean_s, hard->scraped_mean_s,
                      hard->rise.p99_from, hard->rise.p99_to, hard->load.ttft_p99_s);
 }
