@@ -21,6 +21,7 @@ enum {
     REST_MIN_MS = 6000,
     REST_MAX_MS = 20 * 1000,
     CLIENT_MIN_MS = 4000, /* of a phase, so that a p99 is one */
+    AFTER_MIN_MS = 2000,  /* a load that just began has no report */
 };
 
 static int64_t now_ms(void)
@@ -203,7 +204,7 @@ static void lengths_of(const struct verify_run *run, enum verify_phase_name i, i
         *ret_max = hard_ms + p->for_ms + reaction_ms(run);
         break;
     default:
-        *ret_min = 0;
+        *ret_min = AFTER_MIN_MS;
         *ret_max = hard_ms + p->keep_ms + reaction_ms(run) + SLACK_MS;
         break;
     }
@@ -289,12 +290,13 @@ static void close_rest(struct verify_run *run)
         }
 }
 
-/* Whether anything fired that its end can be waited for. */
+/* Whether anything fired because of latency, so that its end can be waited for. */
 static bool any_firing(const struct verify_run *run)
 {
     for (size_t i = 0; i < run->plan->n; i++)
         for (int w = 0; w < VERIFY_WHERES; w++)
-            if (run->tracks[w][i].firing_ms != VERIFY_NEVER)
+            if (run->tracks[w][i].firing_ms != VERIFY_NEVER &&
+                run->result->seen[w][i].at_rest <= VERIFY_INACTIVE)
                 return true;
     return false;
 }
