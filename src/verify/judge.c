@@ -77,7 +77,7 @@ static void judge_alerts(const struct verify_plan *p, const struct verify_result
             continue;
         struct verify_finding *f = next(l, "alertmanager");
         f->alert = a->rule->name;
-        verify_judge_delivery(p, r, i, f);
+        verify_judge_delivery(r, i, f);
         if (f->text[0] == '\0')
             l->n--; /* it never fired: that is told already */
     }

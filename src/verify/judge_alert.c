@@ -167,14 +167,12 @@ static int print_delivery(const struct verify_seen *s, const char *who, char *ds
     return n;
 }
 
-void verify_judge_delivery(const struct verify_plan *p, const struct verify_result *r, size_t i,
-                           struct verify_finding *f)
+void verify_judge_delivery(const struct verify_result *r, size_t i, struct verify_finding *f)
 {
     enum { PART = 120 };
     char parts[VERIFY_WHERES][PART] = {"", ""};
     bool is_fine = true, has_fired = false;
 
-    (void)p;
     for (int w = 0; w < VERIFY_WHERES; w++) {
         const struct verify_seen *s = &r->seen[w][i];
         if (s->track.firing_ms == VERIFY_NEVER || s->at_rest > VERIFY_INACTIVE)

@@ -19,7 +19,6 @@ void verify_judge_engine(const struct verify_result *r, struct verify_finding *r
 /* judge_alert.c */
 void verify_judge_alert(const struct verify_plan *p, const struct verify_result *r, size_t i,
                         enum verify_where where, struct verify_finding *ret);
-void verify_judge_delivery(const struct verify_plan *p, const struct verify_result *r, size_t i,
-                           struct verify_finding *ret);
+void verify_judge_delivery(const struct verify_result *r, size_t i, struct verify_finding *ret);
 
 #endif

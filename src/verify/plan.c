@@ -150,7 +150,7 @@ static size_t count_alerts(const struct rule_file *const *files, size_t n)
 static int gather_group(struct verify_plan *p, const struct verify_records *records, size_t f,
                         const struct rule_group *g)
 {
-    size_t i_rule = 0;
+    size_t n_alerts = 0;
     int r = 0;
 
     for (size_t i = 0; i < g->n && r == 0; i++) {
@@ -160,8 +160,9 @@ static int gather_group(struct verify_plan *p, const struct verify_records *reco
         *a = (struct verify_alert){.rule = &g->rules[i],
                                    .group = g,
                                    .i_file = f,
-                                   .i_rule = i_rule++,
+                                   .i_rule = n_alerts,
                                    .limit = (double)NAN};
+        n_alerts++;
         r = fill(p, records, a);
     }
     return r;

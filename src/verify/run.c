@@ -9,13 +9,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
-#include "verify/names.h"
 #include "verify/run_private.h"
 
 enum {
-    LOOK_MS = 200,   /* how often alerts are asked for; evaluations are 1 s apart at least */
     SLACK_MS = 3000, /* programs start late, samples come late */
     INTERVALS = 4,   /* one until it is sampled, one until it is evaluated, and spare ones */
     REST_MIN_MS = 6000,
@@ -24,151 +21,18 @@ enum {
     AFTER_MIN_MS = 2000,  /* a load that just began has no report */
 };
 
-static int64_t now_ms(void)
-{
-    return clock_wall().us / 1000;
-}
-
 static void say(const struct verify_run *run, const char *line)
 {
     run->stage.ops->say(run->stage.ops->ctx, line);
 }
 
-/* --- what is looked at again and again --- */
-
-static int look_at_rules(struct verify_run *run, struct err *reterr)
-{
-    char url[VERIFY_URL_MAX + 64];
-    int r = 0;
-
-    for (int w = 0; w < VERIFY_WHERES && r == 0; w++) {
-        const char *server = run->stage.servers[w];
-        if (server[0] == '\0')
-            continue;
-        (void)snprintf(url, sizeof(url), "%s/api/v1/rules?type=alert", server);
-        r = verify_ask(run->stage.asker, url, NULL, &run->body, reterr);
-        if (r == 0)
-            r = verify_track_read(run->plan, run->stage.rules, buf_span(&run->body),
-                                  run->tracks[w]);
-        if (r == -EPROTO)
-            err_set(reterr, r, "%.200s: this is no answer of Prometheus' API", url);
-    }
-    return r;
-}
-
-static void note_delivery(struct verify_run *run, size_t i, enum verify_where w, bool is_told)
-{
-    struct verify_seen *s = &run->result->seen[w][i];
-
-    if (is_told && s->told_ms == VERIFY_NEVER)
-        s->told_ms = now_ms();
-    else if (!is_told && s->told_ms != VERIFY_NEVER && s->untold_ms == VERIFY_NEVER)
-        s->untold_ms = now_ms();
-}
-
-static int look_at_alertmanager(struct verify_run *run, struct err *reterr)
-{
-    static const char *const sources[] = {"", VERIFY_SOURCE_PROM};
-    char url[VERIFY_URL_MAX + 64];
-    int r;
-
-    if (run->stage.alertmanager_url[0] == '\0')
-        return 0;
-    (void)snprintf(url, sizeof(url), "%s/api/v2/alerts", run->stage.alertmanager_url);
-    r = verify_ask(run->stage.asker, url, NULL, &run->body, reterr);
-    for (size_t i = 0; i < run->plan->n && r == 0; i++)
-        for (int w = 0; w < VERIFY_WHERES && r == 0; w++) {
-            size_t n = 0;
-            r = verify_told_alerts(buf_span(&run->body), run->plan->alerts[i].rule->name,
-                                   span_cstr(sources[w]), &n);
-            if (r == 0)
-                note_delivery(run, i, (enum verify_where)w, n > 0);
-        }
-    return r == -EPROTO ? err_set(reterr, r, "%.200s: this is no answer of an Alertmanager", url)
-                        : r;
-}
-
-static int look(struct verify_run *run, struct err *reterr)
-{
-    int r = verify_stage_check(&run->stage, reterr);
-
-    if (r == 0)
-        r = look_at_rules(run, reterr);
-    return r == 0 ? look_at_alertmanager(run, reterr) : r;
-}
-
-/* At least min_ms, then until is_over, but no longer than max_ms. */
-static int watch(struct verify_run *run, int64_t min_ms, int64_t max_ms,
-                 bool (*is_over)(const struct verify_run *run), struct err *reterr)
-{
-    int64_t begin = now_ms();
-
-    for (;;) {
-        int r = look(run, reterr);
-        int64_t passed = now_ms() - begin;
-        if (r < 0)
-            return r;
-        if (passed >= max_ms || (passed >= min_ms && is_over(run)))
-            return 0;
-        if (run->stage.ops->wait(run->stage.ops->ctx, LOOK_MS))
-            return -EINTR;
-    }
-}
-
-/* --- when a phase is over --- */
-
-/* Whether all alerts that may still do it have done it, everywhere. */
-static bool all_seen(const struct verify_run *run,
-                     bool (*is_done)(const struct verify_run *run, const struct verify_track *t,
-                                     const struct verify_seen *s))
-{
-    for (size_t i = 0; i < run->plan->n; i++)
-        for (int w = 0; w < VERIFY_WHERES; w++) {
-            const struct verify_seen *s = &run->result->seen[w][i];
-            if (run->plan->alerts[i].drive != VERIFY_DRIVEN || run->stage.servers[w][0] == '\0' ||
-                s->at_rest > VERIFY_INACTIVE)
-                continue;
-            if (!is_done(run, &run->tracks[w][i], s))
-                return false;
-        }
-    return true;
-}
-
-static bool has_fired(const struct verify_run *run, const struct verify_track *t,
-                      const struct verify_seen *s)
-{
-    bool is_told = run->stage.alertmanager_url[0] == '\0' || s->told_ms != VERIFY_NEVER;
-
-    return t->firing_ms != VERIFY_NEVER && is_told;
-}
-
-static bool has_ended(const struct verify_run *run, const struct verify_track *t,
-                      const struct verify_seen *s)
-{
-    (void)run;
-    if (t->firing_ms == VERIFY_NEVER)
-        return true; /* is not waited for */
-    return t->ended_ms != VERIFY_NEVER &&
-           (s->told_ms == VERIFY_NEVER || s->untold_ms != VERIFY_NEVER);
-}
-
-static bool is_all_firing(const struct verify_run *run)
-{
-    return all_seen(run, has_fired);
-}
-
-static bool is_all_ended(const struct verify_run *run)
-{
-    return all_seen(run, has_ended);
-}
+/* --- phases --- */
 
 static bool at_once(const struct verify_run *run)
 {
     (void)run;
     return true;
 }
-
-/* --- phases --- */
 
 static int64_t reaction_ms(const struct verify_run *run)
 {
@@ -218,7 +82,7 @@ static int begin_phase(struct verify_run *run, enum verify_phase_name i, struct 
 
     if (r < 0)
         return r;
-    ph->begin_ms = now_ms();
+    ph->begin_ms = verify_run_now();
     r = verify_stage_load_begin(&run->stage, reterr);
     if (r == 0 && i > VERIFY_REST)
         r = verify_stage_load_end(&run->stage, 1, &run->result->phases[i - 1].load, reterr);
@@ -233,7 +97,7 @@ static void end_phase(struct verify_run *run, enum verify_phase_name i)
     struct verify_phase *ph = &run->result->phases[i];
     struct verify_page before = run->page;
 
-    ph->end_ms = now_ms();
+    ph->end_ms = verify_run_now();
     ph->has_run = true;
     ph->has_page = verify_run_page(run, &run->page);
     if (ph->has_page)
@@ -263,8 +127,8 @@ static void announce(const struct verify_run *run, enum verify_phase_name i, int
 
 static int run_phase(struct verify_run *run, enum verify_phase_name i, struct err *reterr)
 {
-    static bool (*const overs[])(const struct verify_run *run) = {at_once, at_once, is_all_firing,
-                                                                  is_all_ended};
+    static bool (*const overs[])(const struct verify_run *run) = {
+        at_once, at_once, verify_run_is_all_firing, verify_run_is_all_ended};
     int64_t min_ms, max_ms;
     int r;
 
@@ -272,7 +136,7 @@ static int run_phase(struct verify_run *run, enum verify_phase_name i, struct er
     announce(run, i, min_ms, max_ms);
     r = begin_phase(run, i, reterr);
     if (r == 0)
-        r = watch(run, min_ms, max_ms, overs[i], reterr);
+        r = verify_run_watch(run, min_ms, max_ms, overs[i], reterr);
     if (r == 0)
         end_phase(run, i);
     return r;

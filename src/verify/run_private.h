@@ -18,6 +18,15 @@ struct verify_run {
     struct buf body;
 };
 
+/* run_watch.c */
+int64_t verify_run_now(void); /* ms since the epoch */
+/* Looks at alerts for at least min_ms, then until is_over, but no longer than max_ms. -EINTR. */
+int verify_run_watch(struct verify_run *run, int64_t min_ms, int64_t max_ms,
+                     bool (*is_over)(const struct verify_run *run), struct err *reterr) WARN_UNUSED;
+/* Whether all alerts that may still do it have fired, ended, everywhere. */
+bool verify_run_is_all_firing(const struct verify_run *run);
+bool verify_run_is_all_ended(const struct verify_run *run);
+
 /* run_look.c */
 /* Switches added_latency of the engine. -ENOTSUP: it cannot be done, the result says why. */
 int verify_run_inject(struct verify_run *run, double latency_s) WARN_UNUSED;
