@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/stat.h"
 #include "base/suggest.h"
 #include "engine/map.h"
 #include "engine/recognise.h"
@@ -76,6 +77,11 @@ static bool own_find(struct span name, struct span base, bool is_moving,
                 *ret = (struct verify_name_info){VERIFY_NAME_MOVED, own_moved[i].is_ttft, false};
         return true;
     }
+    for (size_t i = 0; i < STAT_COUNT_; i++)
+        if (is_text(name, stat_table[i].name)) {
+            *ret = (struct verify_name_info){.kind = VERIFY_NAME_KNOWN};
+            return true;
+        }
     return false;
 }
 
@@ -138,21 +144,23 @@ struct verify_name_info verify_name_find(struct span name)
 
 /* --- names that nobody has --- */
 
-bool verify_name_is_ours(struct span name)
+bool verify_name_is_slip(struct span name, const char *meant)
 {
-    static const char *const beginnings[] = {"llm_",  "inferometer_", "engine_",
-                                             "vllm:", "sglang:",      "vllm_"};
+    enum { SLIP_MAX = 2 };
+    static const char *const beginnings[] = {"llm_", "inferometer_", "vllm:", "sglang:"};
 
     for (size_t i = 0; i < ARRAY_LEN(beginnings); i++)
         if (span_starts_with(name, span_cstr(beginnings[i])))
             return true;
-    return false;
+    return meant && suggest_distance(name, span_cstr(meant)) <= SLIP_MAX;
 }
 
 static void offer_all(struct suggest *s)
 {
     for (size_t m = 0; m < METRIC_COUNT_; m++)
         suggest_offer(s, span_cstr(family_table[m].name));
+    for (size_t i = 0; i < STAT_COUNT_; i++)
+        suggest_offer(s, span_cstr(stat_table[i].name));
     for (size_t k = 0; k < SIGNAL_COUNT_; k++)
         suggest_offer(s, span_cstr(signal_table[k].series));
     for (size_t i = 0; i < engine_maps_n; i++)
@@ -162,7 +170,8 @@ static void offer_all(struct suggest *s)
 
 const char *verify_name_suggest(struct arena *a, struct span name)
 {
-    bool is_gateway = span_starts_with(name, SPAN("llm_"));
+    bool is_gateway =
+        span_starts_with(name, SPAN("llm_")) || span_starts_with(name, SPAN("inferometer_"));
     const char *why = NULL;
     const char *known = is_gateway ? NULL : engine_did_you_mean(name, &why);
     struct suggest s;

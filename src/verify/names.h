@@ -9,6 +9,8 @@
 #ifndef VERIFY_NAMES_H
 #define VERIFY_NAMES_H
 
+#include <stdbool.h>
+
 #include "base/arena.h"
 #include "base/attr.h"
 
@@ -33,8 +35,10 @@ struct verify_name_info verify_name_find(struct span name);
 /* What was probably meant by a name that nobody has: static, or in a; NULL: no idea. */
 const char *verify_name_suggest(struct arena *a, struct span name);
 
-/* An unknown name that begins as ours or as an engine's do, so that it cannot be somebody else's.
+/*
+ * Whether an unknown name must be a mistake, and not somebody else's: it begins as ours or an
+ * engine's do, or is hardly different from meant (may be NULL).
  */
-bool verify_name_is_ours(struct span name);
+bool verify_name_is_slip(struct span name, const char *meant);
 
 #endif

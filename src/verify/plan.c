@@ -119,7 +119,7 @@ static int decide(struct verify_plan *p, struct verify_alert *a, struct verify_n
         if (verify_name_find(name).kind != VERIFY_NAME_UNKNOWN)
             continue;
         meant = verify_name_suggest(&p->arena, name);
-        if (meant || verify_name_is_ours(name))
+        if (verify_name_is_slip(name, meant))
             return complain_unknown(p, a, name, meant);
     }
     return is_moved ? 0 : say_not_moved(p, a, all);
