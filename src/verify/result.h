@@ -42,7 +42,6 @@ struct verify_seen {
 
 struct verify_result {
     struct verify_phase phases[VERIFY_PHASES];
-    double sample_ms;                /* of alerts: how often it was asked */
     char page_error[512];            /* of the last try to read the engine's page; "" */
     char inject_error[512];          /* latency could not be injected; "" */
     char engine[64], histogram[128]; /* whose page, and the name of its histogram */
