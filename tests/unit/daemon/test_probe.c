@@ -228,8 +228,7 @@ static int try_once(void *ctx)
     (void)ctx;
     probe_forget(&probe);
     probe_begin(&probe, true);
-    for (int i = 0; i < 50 && probe.client && !mono_is_set(probe.t_sent); i++)
-        loop_turn(loop, NS_PER_MS);
+    PUMP(loop, (void)0, !probe.client || mono_is_set(probe.t_sent));
     probe_stop(&probe);
     buf_done(&probe.head);
     buf_done(&probe.request);
