@@ -105,17 +105,23 @@ static void deps_unref(struct probes_deps *d)
     routes_unref(d->routes);
 }
 
+/* What changes; the rest of the dependencies is constant. References. */
 struct message {
     struct probes *p;
-    struct probes_deps deps;
+    struct config *config;
+    struct gateway_config *gateway;
+    struct routes *routes;
 };
 
 static void message_run(void *arg)
 {
     struct message *m = arg;
-    struct probes_deps old = m->p->deps;
+    struct probes_deps *d = &m->p->deps;
+    struct probes_deps old = *d;
 
-    m->p->deps = m->deps;
+    d->config = m->config;
+    d->gateway = m->gateway;
+    d->routes = m->routes;
     for (size_t i = 0; i < m->p->n; i++)
         slot_configure(&m->p->slots[i]);
     deps_unref(&old);
@@ -130,14 +136,12 @@ int probes_post(struct probes *p, struct config *config, struct gateway_config *
 
     if (!m)
         return -ENOMEM;
-    *m = (struct message){p, p->deps}; /* of which only what follows ever changes */
-    m->deps.config = config;
-    m->deps.gateway = gateway;
-    m->deps.routes = routes;
-    deps_ref(&m->deps);
+    *m = (struct message){p, config_ref(config), gateway_config_ref(gateway), routes_ref(routes)};
     r = loop_post(p->loop, message_run, m);
     if (r < 0) {
-        deps_unref(&m->deps);
+        config_unref(m->config);
+        gateway_config_unref(m->gateway);
+        routes_unref(m->routes);
         mem_free(m);
     }
     return r;
