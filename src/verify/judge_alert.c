@@ -107,7 +107,7 @@ static void say_life(const struct verify_alert *a, const struct verify_result *r
     const struct verify_track *t = &s->track;
     const struct verify_phase *ph = cause_of(r, t);
     int64_t since = t->active_ms != VERIFY_NEVER ? t->active_ms : t->firing_ms;
-    char pending[80] = "";
+    char pending[400] = "";
 
     if (a->for_ms > 0)
         (void)snprintf(pending, sizeof(pending), "pending %.1f s after %g s of latency began, ",
@@ -169,7 +169,7 @@ static int print_delivery(const struct verify_seen *s, const char *who, char *ds
 
 void verify_judge_delivery(const struct verify_result *r, size_t i, struct verify_finding *f)
 {
-    enum { PART = 120 };
+    enum { PART = 450 };
     char parts[VERIFY_WHERES][PART] = {"", ""};
     bool is_fine = true, has_fired = false;
 

@@ -120,7 +120,8 @@ static void look_for_quantile(const struct verify_records *r, const struct node 
     if (n->kind == NODE_AGGREGATE && is_picking(n->aggregate.op)) {
         look_for_quantile(r, n->aggregate.inner, depth, l);
     } else if (is_call(n, "histogram_quantile")) {
-        (void)node_each_selector(n->call.args[1], look_at, l);
+        if (node_each_selector(n->call.args[1], look_at, l) != 0)
+            return; /* it is in l */
     } else if (n->kind == NODE_SELECTOR && !n->selector.range && depth < VERIFY_RECORDS_MAX) {
         struct verify_records_cursor c = {.selector = n};
         if (verify_records_next(r, &c))
