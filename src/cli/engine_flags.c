@@ -67,9 +67,10 @@ static int apply_hardware(struct engine_flags *e, struct flag *f, struct err *re
         set_cards(&e->live.gpu, name);
         return 0;
     }
-    for (size_t i = 0; batching_cost_name(i) && n < sizeof(names); i++)
-        n += (size_t)snprintf(names + n, sizeof(names) - n, "%s%s", i > 0 ? ", " : "",
-                              batching_cost_name(i));
+    for (size_t i = 0; batching_cost_name(i); i++) {
+        n += span_copy(i > 0 ? SPAN(", ") : SPAN(""), names + n, sizeof(names) - n);
+        n += span_copy(span_cstr(batching_cost_name(i)), names + n, sizeof(names) - n);
+    }
     (void)err_set(reterr, -EINVAL, "--hardware: nothing is known of \"%s\"", name);
     err_hint(reterr, "one of %s", names);
     return -EINVAL;

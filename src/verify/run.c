@@ -110,7 +110,7 @@ static void announce(const struct verify_run *run, enum verify_phase_name i, int
                      int64_t max_ms)
 {
     double latency_s = run->result->phases[i].latency_s;
-    char line[200], what[64];
+    char line[480], what[64];
 
     if (i == VERIFY_REST)
         (void)snprintf(what, sizeof(what), "at rest, %g requests/s", run->stage.config->rate_per_s);
@@ -276,7 +276,7 @@ int verify_run(const struct verify_config *c, const struct verify_ops *ops,
     if (r == -ENOTSUP) /* verify_run_inject; the result says why */
         r = end_uninjected(&run, reterr);
     if (c->engine_url && run.is_injected)
-        (void)verify_run_inject(&run, 0); /* somebody else's engine is left as it was */
+        r = r < 0 ? r : verify_run_inject(&run, 0); /* somebody else's engine is left as it was */
     verify_stage_close(&run.stage);
     close_tracks(&run);
     buf_done(&run.body);

@@ -50,7 +50,6 @@ static void test_malformed(void **state)
         struct span s = span_cstr(cases[i].text);
         assert_int_equal(utf8_step(s, &is_valid), cases[i].n);
         assert_false(is_valid);
-        struct span s = span_cstr(cases[i].text);
         assert_int_equal(utf8_take(&s), 0xfffd);
         assert_int_equal(s.n, strlen(cases[i].text) - 1);
     }

@@ -81,7 +81,7 @@ static inline void pages_put_labels(struct pages *p)
 
 static inline void pages_put_value(struct pages *p)
 {
-    char text[64];
+    char text[400];
     uint64_t n = rng_u64(&p->rng) >> rng_below(&p->rng, 64);
     switch (rng_below(&p->rng, 5)) {
     case 0:
@@ -107,7 +107,7 @@ static inline void pages_put_value(struct pages *p)
 
 static inline void pages_put_time(struct pages *p)
 {
-    char text[32];
+    char text[400];
     uint64_t n = rng_below(&p->rng, 4000000000000);
     if (p->format == TEXT_OPENMETRICS)
         (void)snprintf(text, sizeof(text), " %.3f", (double)n / 1000);
