@@ -36,7 +36,7 @@ struct verify_seen {
     double values[VERIFY_PHASES]; /* what it measures, at the end of each; NaN: no value */
     int64_t told_ms, untold_ms;   /* Alertmanager has it, has it no more */
     /* Why it has no value: what is missing; "" */
-    char missing[256];
+    char missing[800];
     bool is_missing_by_nature; /* nobody in this run tells that; a real system may */
 };
 

@@ -92,6 +92,18 @@ static inline const struct batch_sample *pagetest_find(const struct pagetest *t,
     return found;
 }
 
+/* The same, which has to be there. */
+static inline const struct batch_sample *pagetest_need(const struct pagetest *t, const char *series)
+{
+    const struct batch_sample *found = pagetest_find(t, series);
+
+    if (!found) {
+        fail_msg("%s is not there", series);
+        abort();
+    }
+    return found;
+}
+
 static inline void pagetest_print(const struct pagetest *t)
 {
     struct buf b;

@@ -328,8 +328,7 @@ static void test_groups(void **state)
     assert_int_equal(n, 0);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         err_list_init(&errs);
-        assert_row(bad[i],
-                   file_groups_read(span_cstr(bad[i]), "t", &a, &g, &n, &errs) == -EINVAL);
+        assert_row(bad[i], file_groups_read(span_cstr(bad[i]), "t", &a, &g, &n, &errs) == -EINVAL);
         assert_row(bad[i], errs.n >= 1);
     }
     arena_done(&a);

@@ -21,9 +21,9 @@ static void test_samples(void **state)
     assert_value(&t, "a{" L ", x=\"1\"}", 5);
     assert_value(&t, "a{" L ", x=\"2\"}", 6);
     assert_value(&t, "c{" L "}", (double)INFINITY);
-    assert_true(isnan(pagetest_find(&t, "b{" L "}")->v));
-    assert_false(series_is_stale(pagetest_find(&t, "b{" L "}")->v));
-    assert_int_equal(pagetest_find(&t, "b{" L "}")->t_ms, t.t_ms);
+    assert_true(isnan(pagetest_need(&t, "b{" L "}")->v));
+    assert_false(series_is_stale(pagetest_need(&t, "b{" L "}")->v));
+    assert_int_equal(pagetest_need(&t, "b{" L "}")->t_ms, t.t_ms);
     assert_int_equal(t.counts.n_samples, 4);
     assert_int_equal(t.counts.n_kept, 4);
     assert_int_equal(t.counts.n_added, 4);
@@ -33,7 +33,7 @@ static void test_samples(void **state)
     assert_value(&t, "c{" L "}", 1);
     assert_stale(&t, "a{" L ", x=\"2\"}");
     assert_stale(&t, "b{" L "}");
-    assert_int_equal(pagetest_find(&t, "b{" L "}")->t_ms, t.t_ms);
+    assert_int_equal(pagetest_need(&t, "b{" L "}")->t_ms, t.t_ms);
     assert_int_equal(t.counts.n_added, 0);
     pagetest_read(&t, "c 1\na{x=\"1\"} 7\nb 1\n");
     assert_int_equal(t.batch->n, 3);
@@ -72,14 +72,14 @@ static void test_times(void **state)
     (void)state;
     pagetest_init(&t, "");
     pagetest_read(&t, "a 1 123456\nb 2\n");
-    assert_int_equal(pagetest_find(&t, "a{" L "}")->t_ms, 123456);
+    assert_int_equal(pagetest_need(&t, "a{" L "}")->t_ms, 123456);
     pagetest_read(&t, "");
     assert_int_equal(t.batch->n, 1); /* a has its own time, and no end */
     assert_stale(&t, "b{" L "}");
     pagetest_done(&t);
     pagetest_init(&t, "  honor_timestamps: false\n");
     pagetest_read(&t, "a 1 123456\n");
-    assert_int_equal(pagetest_find(&t, "a{" L "}")->t_ms, t.t_ms);
+    assert_int_equal(pagetest_need(&t, "a{" L "}")->t_ms, t.t_ms);
     pagetest_read(&t, "");
     assert_stale(&t, "a{" L "}");
     pagetest_done(&t);

@@ -251,7 +251,7 @@ static void test_drift(void **state)
     pagetest_init(&t, "");
     pagetest_read(&t, render("vllm-0.13"));
     assert_none(&t, DRIFTED);
-    assert_true(pagetest_find(&t, KV)->v > 0);
+    assert_true(pagetest_need(&t, KV)->v > 0);
     char *text = render("vllm-0.13");
     remove_family(text, "vllm:kv_cache_usage_perc");
     for (int i = 0; i < 3; i++) {
@@ -276,14 +276,14 @@ static void test_drift(void **state)
     assert_value(&t, "engine_signal_missing{cause=\"absent\", " L ", signal=\"kv_usage\"}", 1);
     pagetest_read(&t, render("vllm-0.13"));
     assert_stale(&t, "engine_signal_missing{cause=\"absent\", " L ", signal=\"kv_usage\"}");
-    assert_true(pagetest_find(&t, KV)->v > 0);
+    assert_true(pagetest_need(&t, KV)->v > 0);
     text = render("vllm-0.13");
     remove_family(text, "vllm:kv_cache_usage_perc");
     pagetest_read(&t, text);
     assert_value(&t, DRIFTED, 1);
     pagetest_read(&t, render("vllm-0.13")); /* and back */
     assert_stale(&t, DRIFTED);
-    assert_true(pagetest_find(&t, KV)->v > 0);
+    assert_true(pagetest_need(&t, KV)->v > 0);
     pagetest_done(&t);
 }
 

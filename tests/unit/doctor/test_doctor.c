@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "base/attr.h"
+#include <stdlib.h>
+
 #include "doctor/doctor.h"
 #include "memfail.h"
 #include "tempdir.h"
@@ -33,7 +35,7 @@ static const struct doctor_result *first_of(const struct doctor_report *r, enum 
         if (r->results[i].step == step)
             return &r->results[i];
     fail();
-    return NULL;
+    abort();
 }
 
 static const struct {

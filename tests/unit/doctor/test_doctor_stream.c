@@ -111,7 +111,7 @@ static void test_splits(void **state)
     for (size_t at = 1; at < sizeof(whole) - 1; at++) {
         char first[sizeof(whole)];
 
-        (void)snprintf(first, at + 1, "%s", whole);
+        first[span_copy(span_of(whole, at), first, sizeof(first))] = '\0';
         begin(&m);
         add(&m, 10, first);
         add(&m, 20, whole + at);

@@ -54,8 +54,7 @@ static uint64_t take_number(struct span *s)
 
     while (n < s->n && s->p[n] >= '0' && s->p[n] <= '9')
         n++;
-    (void)num_parse_u64(span_take(s, n), &v);
-    return v;
+    return num_parse_u64(span_take(s, n), &v) == 0 ? v : 0;
 }
 
 /* 0.8.5.post1, 0.9.0.1, b5441; false: something else. */

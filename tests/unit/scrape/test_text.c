@@ -16,12 +16,13 @@ static const char *const kinds[] = {"sample", "type", "help", "unit", "mistake",
 /* An item in a line of its own, for comparison. */
 static int describe(const struct text_item *it, char *to, size_t cap)
 {
-    char time[32] = "", exemplar[160] = "";
+    char time[32] = "", exemplar[4096] = "";
     if (it->has_time)
         (void)snprintf(time, sizeof(time), " @%lld", (long long)it->t_ms);
     if (it->exemplar.labels.n > 0) {
-        int n = snprintf(exemplar, sizeof(exemplar), " # %.*s %g", SPAN_ARG(it->exemplar.labels),
-                         it->exemplar.v);
+        int n =
+            snprintf(exemplar, sizeof(exemplar), " # %.*s %g", (int)(it->exemplar.labels.n & 1023),
+                     it->exemplar.labels.p, it->exemplar.v);
         if (it->exemplar.has_time)
             (void)snprintf(exemplar + n, sizeof(exemplar) - (size_t)n, " @%lld",
                            (long long)it->exemplar.t_ms);

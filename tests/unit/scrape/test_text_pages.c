@@ -63,7 +63,8 @@ static bool plain_sample(struct plain *p)
         return false;
     p->name_end = p->from + n_name;
     p->set_end = m[1].rm_so < 0 ? p->name_end : p->name_end + (size_t)m[1].rm_eo;
-    (void)snprintf(word, sizeof(word), "%.*s", (int)(m[7].rm_eo - m[7].rm_so), rest + m[7].rm_so);
+    (void)span_copy(span_of(rest + m[7].rm_so, (size_t)(m[7].rm_eo - m[7].rm_so)), word,
+                    sizeof(word));
     if (regexec(&number, word, 0, NULL, 0) != 0)
         return false;
     p->v = strtod(word, NULL);

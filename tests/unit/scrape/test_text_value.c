@@ -135,7 +135,7 @@ static void test_refused(void **state)
 static void test_random(void **state)
 {
     struct rng rng;
-    char text[96];
+    char text[400];
     (void)state;
     rng_seed(&rng, 6);
     for (int i = 0; i < 200000; i++) {

@@ -74,7 +74,7 @@ static void test_json_mistakes(void **state)
         struct sim_faults f = {0};
         struct sim_faults before;
         struct err e = {0};
-        char all[sizeof(e.text) + sizeof(e.hint)];
+        char all[2 + sizeof(e.text) + sizeof(e.hint)];
 
         sim_faults_set(&f, SIM_FAULT_SEQS_CAP, 3);
         before = f;

@@ -162,9 +162,10 @@ static void test_there_and_back(void **state)
         list = span_from(buf_span(&page), span_find(buf_span(&page), SPAN("[")));
         list.n = span_find_char(list, ']') + 1;
         {
-            char again[512];
+            char again[1024];
 
-            (void)snprintf(again, sizeof(again), "{\"tokens\":%.*s}", SPAN_ARG(list));
+            assert_true(list.n < 400);
+            (void)snprintf(again, sizeof(again), "{\"tokens\":%.*s}", (int)(list.n & 511), list.p);
             assert_int_equal(answer(SIM_PAGE_DETOKENIZE, "POST", "", again, &page, &e), 200);
         }
         buf_truncate(&body, buf_len(&body) - 1);
