@@ -15,7 +15,8 @@ static bool is_page_url(struct span s)
 {
     bool is_http = span_starts_with(s, SPAN("http://")) || span_starts_with(s, SPAN("https://"));
     size_t scheme = span_find(s, SPAN("//")) + 2;
-    return is_http && s.n > scheme && s.p[scheme] != '/' && span_find_char(s, '@') == s.n;
+    return is_http && s.n > scheme && s.p[scheme] != '/' && span_find_char(s, '@') == s.n &&
+           span_find_char(s, '?') == s.n;
 }
 
 static int page_error(const struct config_source *source, const struct yaml_node *node,
@@ -37,7 +38,8 @@ static int pages_set(const struct config_source *source, const struct config_key
     for (size_t i = 0; result == 0 && i < list.n; i++)
         if (!is_page_url(span_cstr(list.items[i])))
             result = page_error(source, node, list.items[i],
-                                "http://HOST:PORT/metrics; credentials go into scrape.files");
+                                "http://HOST:PORT/metrics; credentials and parameters go into "
+                                "scrape.files");
     config_type_texts.done(key, &list);
     return result < 0 ? result : config_type_texts.set(source, key, node, is_append, field);
 }

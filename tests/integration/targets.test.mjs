@@ -17,7 +17,7 @@ const FAST = { interval: '200ms', timeout: '200ms' };
 
 async function start(t, upstream, more) {
   const config = {
-    upstreams: [{ name: 'up', url: upstream.url }], data_dir: tempDir(t), scrape: FAST,
+    upstreams: [{ name: 'up', url: upstream.url }], data_dir: tempDir(t), scrape: FAST, history: { interval: '1s' },
     gpu: { source: 'none' }, host: { metrics: false }, ...more,
   };
   return Object.assign(await Gateway.start(t, { upstream, config }), { config });
@@ -56,7 +56,7 @@ test('an upstream\'s own metrics are scraped, under its names and the common one
   const upstream = await Sim.start(t, '--engine', 'vllm-0.13');
   const gateway = await start(t, upstream);
   for (let i = 0; i < 3; i++)
-    assert.equal((await gateway.chat({ max_tokens: 5 })).status, 200);
+    assert.equal((await gateway.chat({ max_tokens: 5, stream: true })).status, 200);
   const labels = `job="upstreams",instance="127.0.0.1:${upstream.port}",upstream="up"`;
   assert.equal(await value(gateway, `up{${labels}}`), 1);
   assert.equal(await value(gateway, `engine_success_total{reason="length",${labels}}`, (v) => v === 3), 3);
@@ -75,7 +75,7 @@ test('an upstream\'s own metrics are scraped, under its names and the common one
   assert.deepEqual(active.filter((a) => a.scrapePool === 'upstreams').map((a) => [a.health, a.scrapeUrl]),
     [['up', `${upstream.url}/metrics`]]);
 
-  const { status, stdout } = await targetsOf(gateway);
+  const { code: status, stdout } = await targetsOf(gateway);
   assert.equal(status, 0, stdout);
   assert.match(stdout, /^up +http:\/\/127\.0\.0\.1:\d+\/metrics \(job upstreams\): \d+ samples in \d+ ms\n +vLLM \(V1\), 0\.13\.0 to 0\.15\.x$/m);
   assert.match((await targetsOf(gateway, '--signals')).stdout, /engine_kv_usage_ratio: from vllm:kv_cache_usage_perc/);
@@ -86,7 +86,7 @@ test('an upstream without such a page is absent: nothing is told of it, and it i
   const gateway = await start(t, plain);
   await waitFor('the first look', async () => (await collected(gateway)).targets[0]?.health === 'absent');
   assert.deepEqual(await query(gateway, 'up{job="upstreams"}'), []);
-  const { status, stdout } = await targetsOf(gateway);
+  const { code: status, stdout } = await targetsOf(gateway);
   assert.equal(status, 0, stdout);
   assert.match(stdout, /^absent +http.*: it answered with status 404$/m);
 });
@@ -100,7 +100,7 @@ test('an engine that had its page and loses it is down', async (t) => {
   assert.equal(await value(gateway, 'up{upstream="up"}', (v) => v === 0), 0);
   assert.equal(await value(gateway, 'scrape_fault{upstream="up",reason="status"}'), 1);
   await waitFor('the end of its series', async () => (await query(gateway, 'engine_running')).length === 0);
-  const { status, stdout } = await targetsOf(gateway);
+  const { code: status, stdout } = await targetsOf(gateway);
   assert.equal(status, 1);
   assert.match(stdout, /^down +http.*: it answered with status 404$/m);
 });
@@ -137,10 +137,10 @@ test('pages of the configuration, jobs of scrape files with relabelling; a reloa
       metric_relabel_configs: [{ source_labels: ['__name__'], regex: 'c', action: 'drop' }, { regex: 'drop', action: 'labeldrop' }],
     }],
   }));
-  const config = { scrape: { ...FAST, targets: [`${one.url}/x/metrics?y=1`], files: [file] } };
+  const config = { scrape: { ...FAST, targets: [`${one.url}/x/metrics`], files: [file] } };
   const gateway = await start(t, upstream, config);
   assert.equal(await value(gateway, `a{job="targets",instance="${one.at}"}`), 1);
-  assert.equal(one.seen[0], '/x/metrics?y=1');
+  assert.equal(one.seen[0], '/x/metrics');
   assert.equal(await value(gateway, `b{job="theirs",instance="${two.at}",rack="r1"}`), 2);
   assert.deepEqual(await query(gateway, 'c'), []);
   assert.equal(await gateway.reload({ ...gateway.config, scrape: { ...FAST, files: [file] } }), 'taken');
@@ -149,7 +149,7 @@ test('pages of the configuration, jobs of scrape files with relabelling; a reloa
   writeFileSync(file, 'scrape_configs:\n- job_name: x\n  scrape_intervall: 5s\n');
   assert.equal(await gateway.reload({ ...gateway.config, scrape: { ...FAST, files: [file] } }), 'refused');
   assert.equal(await value(gateway, 'b'), 2);
-  const { status, stderr } = await run(['config', 'check', gateway.configFile]);
+  const { code: status, stderr } = await run(['config', 'check', gateway.configFile]);
   assert.equal(status, 1);
   assert.match(stderr, /prometheus\.yml:3:3: .*scrape_intervall[^]*scrape_interval/);
 });
