@@ -16,7 +16,7 @@
 
 #include <netinet/in.h>
 
-#include "collect/file.h"
+#include "collect/jobfile.h"
 
 enum { FINDING_TARGETS_MAX = 50 * 1000 };
 

@@ -44,7 +44,7 @@ static int read_text(struct discover *d, struct discover_part *p, const char *pa
         return -ENOMEM;
     err_list_init(errs);
     arena_init(&a, NULL);
-    int r = file_groups_read(buf_span(text), path, &a, &groups, &n, errs);
+    int r = jobfile_groups_read(buf_span(text), path, &a, &groups, &n, errs);
     if (r == 0)
         r = take_groups(&a, p->name, groups, n, &p->at, &p->n);
     if (r == 0) {

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "collect/file.h"
+#include "collect/jobfile.h"
 
 enum { DNS_WAIT_S = 2 };
 

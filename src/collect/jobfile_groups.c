@@ -87,8 +87,8 @@ int jobfile_static(struct file_reading *f, const struct doc_key *k, struct scrap
     return doc_list(&f->doc, k, sizeof(*j->groups), read_group, f, &j->groups, &j->n_groups);
 }
 
-int file_groups_read(struct span text, const char *where, struct arena *a,
-                     struct scrape_group **ret, size_t *ret_n, struct err_list *errs)
+int jobfile_groups_read(struct span text, const char *where, struct arena *a,
+                        struct scrape_group **ret, size_t *ret_n, struct err_list *errs)
 {
     struct file_reading f = {.doc = {text, where, errs, a, false, NULL}};
     struct scrape_group *groups = NULL;

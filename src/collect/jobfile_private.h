@@ -2,15 +2,15 @@
 /*
  * collect/jobfile_private.h - between the files that read a scrape file.
  *
- * Role:      file.c owns the file, its top level and the names of jobs; jobfile_job.c reads a job,
- *            jobfile_auth.c who we are and how to get there, jobfile_groups.c where targets come
- * from, jobfile_relabel.c rules, jobfile_values.c values. Errors:    as yaml/doc.h: mistakes are
- * listed, 0 is returned; or -ENOMEM.
+ * Role:      jobfile.c owns the file, its top level and the names of jobs; jobfile_job.c reads a
+ *            job, jobfile_auth.c who we are and how to get there, jobfile_groups.c where targets
+ *            come from, jobfile_relabel.c rules, jobfile_values.c values.
+ * Errors:    as yaml/doc.h: mistakes are listed, 0 is returned; or -ENOMEM.
  */
 #ifndef COLLECT_JOBFILE_PRIVATE_H
 #define COLLECT_JOBFILE_PRIVATE_H
 
-#include "collect/file.h"
+#include "collect/jobfile.h"
 #include "yaml/doc.h"
 
 struct file_reading {

@@ -18,7 +18,7 @@
 #ifndef COLLECT_METRICPAGE_H
 #define COLLECT_METRICPAGE_H
 
-#include "collect/file.h"
+#include "collect/jobfile.h"
 #include "engine/signals.h"
 #include "series/batch.h"
 

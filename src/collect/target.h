@@ -22,7 +22,7 @@
 #ifndef COLLECT_TARGET_H
 #define COLLECT_TARGET_H
 
-#include "collect/file.h"
+#include "collect/jobfile.h"
 #include "collect/metricpage.h"
 #include "series/batch.h"
 

@@ -80,7 +80,7 @@ static void read_groups(struct span text)
     size_t n = 0;
 
     arena_init(&a, NULL);
-    int r = file_groups_read(text, "g", &a, &groups, &n, &errs);
+    int r = jobfile_groups_read(text, "g", &a, &groups, &n, &errs);
     FUZZ_CHECK(r == 0 ? errs.n == 0 : r == -EINVAL);
     if (r < 0)
         check_mistakes(text);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/file.c - the top level of a scrape file, and its life.
+ * collect/jobfile.c - the top level of a scrape file, and its life.
  *
  * Everything lives in one arena, but for the patterns of relabelling. A file with mistakes is read
  * to its end all the same, so that all of them are told, and thrown away.
  */
-#include "collect/file.h"
+#include "collect/jobfile.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "collect/file.h"
+#include "collect/jobfile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -317,18 +317,19 @@ static void test_groups(void **state)
     arena_init(&a, NULL);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         err_list_init(&errs);
-        assert_int_equal(file_groups_read(span_cstr(texts[i]), "t", &a, &g, &n, &errs), 0);
+        assert_int_equal(jobfile_groups_read(span_cstr(texts[i]), "t", &a, &g, &n, &errs), 0);
         assert_int_equal(n, 2);
         assert_text(g[0].addresses[1], "b");
         assert_text(labels_get(g[0].labels, SPAN("x")), "y");
         assert_text(g[1].addresses[0], "c");
     }
     err_list_init(&errs);
-    assert_int_equal(file_groups_read(SPAN(""), "t", &a, &g, &n, &errs), 0);
+    assert_int_equal(jobfile_groups_read(SPAN(""), "t", &a, &g, &n, &errs), 0);
     assert_int_equal(n, 0);
     for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         err_list_init(&errs);
-        assert_row(bad[i], file_groups_read(span_cstr(bad[i]), "t", &a, &g, &n, &errs) == -EINVAL);
+        assert_row(bad[i],
+                   jobfile_groups_read(span_cstr(bad[i]), "t", &a, &g, &n, &errs) == -EINVAL);
         assert_row(bad[i], errs.n >= 1);
     }
     arena_done(&a);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect/file.h - what is scraped: a file with Prometheus' scrape_configs, read and checked.
+ * collect/jobfile.h - what is scraped: a file with Prometheus' scrape_configs, read and checked.
  *
  * Grammar:   `scrape_configs` (and `global` with scrape_interval, scrape_timeout) of a
  * prometheus.yml: job_name, scrape_interval, scrape_timeout, metrics_path, scheme, params,
@@ -18,8 +18,8 @@
  * Limits:    SCRAPE_FILE_BYTES_MAX; SCRAPE_JOBS_MAX jobs.
  * Source:    Prometheus' configuration, scrape_config.
  */
-#ifndef COLLECT_FILE_H
-#define COLLECT_FILE_H
+#ifndef COLLECT_JOBFILE_H
+#define COLLECT_JOBFILE_H
 
 #include "base/err_list.h"
 #include "scrape/relabel.h"
@@ -93,7 +93,8 @@ struct scrape_file *scrape_file_unref(struct scrape_file *f); /* NULL is allowed
 
 /* A list of groups as file_sd_configs and http_sd have it, in YAML or JSON: [{targets: [...],
  * labels: {...}}]. Lives in a. -EINVAL: errs says why. */
-int file_groups_read(struct span text, const char *where, struct arena *a,
-                     struct scrape_group **ret, size_t *ret_n, struct err_list *errs) WARN_UNUSED;
+int jobfile_groups_read(struct span text, const char *where, struct arena *a,
+                        struct scrape_group **ret, size_t *ret_n,
+                        struct err_list *errs) WARN_UNUSED;
 
 #endif
