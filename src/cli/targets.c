@@ -94,7 +94,9 @@ static void print_signals(const json_t *target)
     {
         printf("        %s: from", text_of(signal, "series"));
         json_array_foreach(json_object_get(signal, "from"), k, name)
+        {
             printf("%s %s", k > 0 ? "," : "", json_string_value(name));
+        }
         printf("%s%s\n", text_of(signal, "note")[0] ? "; " : "", text_of(signal, "note"));
     }
 }

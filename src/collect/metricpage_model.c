@@ -293,7 +293,7 @@ static int slot_cmp(const void *a, const void *b)
 static int bind_entry(struct metricpage *p, struct metricpage_entry *e)
 {
     const struct families_selection *f = &p->model->families;
-    struct family_slot key;
+    struct family_slot key = {.v = NULL};
     const char *mistake;
     int r = text_labels(e->bytes, &p->scratch, &key.labels, &mistake);
 

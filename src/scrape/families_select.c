@@ -58,7 +58,7 @@ static double *part_of(const struct hist_copy *c, const struct page_family *f, s
 {
     static const struct span parted[] = {SPAN_INIT(LABEL_NAME), SPAN_INIT(LABEL_LE)};
     struct span suffix = span_from(labels_name(l), f->name.n);
-    struct family_hist key;
+    struct family_hist key = {.n_buckets = 0};
 
     if (labels_without(a, l, parted, ARRAY_LEN(parted), &key.labels) < 0)
         return NULL;
