@@ -121,9 +121,11 @@ static void print_mistakes(const json_t *target)
     if (n > 0)
         printf("        %lld line%s could not be read\n", (long long)n, n == 1 ? "" : "s");
     json_array_foreach(json_object_get(target, "mistakes"), i, m)
+    {
         printf("          line %lld, column %lld: %s\n",
                (long long)json_integer_value(json_object_get(m, "line")),
                (long long)json_integer_value(json_object_get(m, "column")), text_of(m, "text"));
+    }
 }
 
 static void print_target(const json_t *t, bool is_whole)
@@ -138,7 +140,10 @@ static void print_target(const json_t *t, bool is_whole)
                json_number_value(json_object_get(t, "took_s")) * 1e3);
     else
         printf("%s%s\n", text_of(t, "words")[0] ? ": " : "", text_of(t, "words"));
-    json_array_foreach(json_object_get(t, "engines"), i, engine) print_engine(engine);
+    json_array_foreach(json_object_get(t, "engines"), i, engine)
+    {
+        print_engine(engine);
+    }
     if (text_of(t, "remark")[0])
         printf("        %s\n", text_of(t, "remark"));
     if (is_whole)
