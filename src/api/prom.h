@@ -98,10 +98,15 @@ void prom_fail_query(struct prom_call *c, int r, const char *text);
 void prom_write_value(struct jsonw *w, const struct value *v, bool is_range, size_t limit,
                       bool *ret_is_cut);
 
-/* prom_select.c: the series of match[] between start and end, sorted, each once. */
+/* prom_select.c: the series of match[] between start and end, sorted, each once. False: prom_fail
+ * was called. */
 bool prom_select(struct prom_call *c, bool is_match_needed, struct series_ref **ret, size_t *ret_n);
+/* The same of a reader that is open; parameter: named in errors, unless NULL. */
+bool prom_select_in(struct prom_call *c, struct reader *r, int64_t from_ms, int64_t to_ms,
+                    const char *parameter, struct series_ref **ret, size_t *ret_n);
+bool prom_needs_match(struct prom_call *c);
 
-/* Resources: prom_query.c, prom_exemplars.c, prom_labels.c, prom_info.c */
+/* Resources: prom_query.c, prom_exemplars.c, prom_labels.c, prom_info.c, prom_federate.c */
 void prom_query_instant(struct prom_call *c);
 void prom_query_range(struct prom_call *c);
 void prom_query_graph(struct prom_call *c);
@@ -113,5 +118,6 @@ void prom_labels_series(struct prom_call *c);
 void prom_info_metadata(struct prom_call *c);
 void prom_info_targets(struct prom_call *c);
 void prom_info_build(struct prom_call *c);
+void prom_federate_text(struct prom_call *c);
 
 #endif

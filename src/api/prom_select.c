@@ -64,7 +64,7 @@ static bool add_match(struct selection *s, struct span text, const char *paramet
     return is_ok;
 }
 
-static bool add_all(struct selection *s, bool is_match_needed)
+static bool add_all(struct selection *s, const char *parameter)
 {
     const struct params *p = &s->c->params;
     size_t n_matches = 0;
@@ -72,7 +72,7 @@ static bool add_all(struct selection *s, bool is_match_needed)
         if (!span_eq(p->at[i].name, SPAN("match[]")))
             continue;
         n_matches++;
-        if (!add_match(s, p->at[i].value, is_match_needed ? "match[]" : NULL))
+        if (!add_match(s, p->at[i].value, parameter))
             return false;
     }
     return n_matches > 0 || add(s, NULL, 0);
@@ -91,22 +91,35 @@ static void tidy(struct selection *s)
     s->n = n;
 }
 
-bool prom_select(struct prom_call *c, bool is_match_needed, struct series_ref **ret, size_t *ret_n)
+bool prom_needs_match(struct prom_call *c)
 {
-    struct selection s = {.c = c, .from_ms = PARAMS_TIME_MIN, .to_ms = PARAMS_TIME_MAX};
-    if (is_match_needed && !params_get(&c->params, SPAN("match[]")).p) {
-        prom_fail(c, PROM_BAD_DATA, "no match[] parameter provided");
-        return false;
-    }
-    if (!prom_time(c, "start", false, &s.from_ms) || !prom_time(c, "end", false, &s.to_ms) ||
-        !prom_open(c, &s.reader))
-        return false;
-    bool is_ok = add_all(&s, is_match_needed);
-    prom_close(c, s.reader);
-    if (!is_ok)
+    if (params_get(&c->params, SPAN("match[]")).p)
+        return true;
+    prom_fail(c, PROM_BAD_DATA, "no match[] parameter provided");
+    return false;
+}
+
+bool prom_select_in(struct prom_call *c, struct reader *r, int64_t from_ms, int64_t to_ms,
+                    const char *parameter, struct series_ref **ret, size_t *ret_n)
+{
+    struct selection s = {.c = c, .reader = r, .from_ms = from_ms, .to_ms = to_ms};
+    if (!add_all(&s, parameter))
         return false;
     tidy(&s);
     *ret = s.at;
     *ret_n = s.n;
     return true;
+}
+
+bool prom_select(struct prom_call *c, bool is_match_needed, struct series_ref **ret, size_t *ret_n)
+{
+    int64_t from_ms = PARAMS_TIME_MIN, to_ms = PARAMS_TIME_MAX;
+    struct reader *r = NULL;
+    if ((is_match_needed && !prom_needs_match(c)) || !prom_time(c, "start", false, &from_ms) ||
+        !prom_time(c, "end", false, &to_ms) || !prom_open(c, &r))
+        return false;
+    bool is_ok =
+        prom_select_in(c, r, from_ms, to_ms, is_match_needed ? "match[]" : NULL, ret, ret_n);
+    prom_close(c, r);
+    return is_ok;
 }

@@ -24,6 +24,8 @@ static const struct route routes[] = {
     PAGE("/api/v1/status", status_handle_json, "the same as JSON"),
     {SPAN_INIT("/graph"), ROUTE_QUERY, NULL, prom_query_graph,
      "where links in alerts lead: g0.expr at this moment, as /api/v1/query answers"},
+    {SPAN_INIT("/federate"), ROUTE_QUERY, NULL, prom_federate_text,
+     "the last sample of each series that match[] means, for another Prometheus (honor_labels)"},
     PAGE("/api/v1/collected", collected_handle,
          "what is scraped and measured beside the traffic, and what was recognised"),
     PAGE("/api/v1/inflight", requests_handle_inflight, "open requests"),

@@ -71,17 +71,18 @@ static void put_stamp(struct text_writer *w, wall_t t)
             buf_printf(w->out, "%lld.%06d", (long long)(t.us / 1000000), (int)(t.us % 1000000));
 }
 
-static int append_escaped(struct buf *out, const char *s, const char *escapes)
+int exposition_escape(struct span s, const char *escapes, struct buf *out)
 {
+    size_t n_escapes = strlen(escapes);
     int r = 0;
-    while (*s && r == 0) {
-        size_t n = strcspn(s, escapes);
-        r = buf_append(out, span_of(s, n));
-        s += n;
-        if (*s && r == 0) {
-            r = *s == '\n' ? buf_append(out, SPAN("\\n")) : buf_printf(out, "\\%c", *s);
-            s++;
-        }
+    while (s.n > 0 && r == 0) {
+        size_t n = 0;
+        while (n < s.n && !memchr(escapes, s.p[n], n_escapes))
+            n++;
+        r = buf_append(out, span_of(s.p, n));
+        if (n < s.n && r == 0)
+            r = s.p[n] == '\n' ? buf_append(out, SPAN("\\n")) : buf_printf(out, "\\%c", s.p[n]);
+        s = span_from(s, n < s.n ? n + 1 : n);
     }
     return r;
 }
@@ -89,7 +90,7 @@ static int append_escaped(struct buf *out, const char *s, const char *escapes)
 static void put_escaped(struct text_writer *w, const char *s, const char *escapes)
 {
     if (w->error == 0)
-        w->error = append_escaped(w->out, s, escapes);
+        w->error = exposition_escape(span_cstr(s), escapes, w->out);
 }
 
 /* --- families --- */
@@ -141,7 +142,8 @@ static void set_labels(struct text_writer *w, const struct expose_series *s)
     for (size_t i = 0; i < s->n_labels && r == 0; i++) {
         r = buf_printf(&w->labels, "%s%s=\"", i > 0 ? "," : "", s->labels[i].name);
         if (r == 0)
-            r = append_escaped(&w->labels, s->labels[i].value, "\\\"\n");
+            r = exposition_escape(span_cstr(s->labels[i].value), EXPOSITION_VALUE_ESCAPES,
+                                  &w->labels);
         if (r == 0)
             r = buf_append(&w->labels, SPAN("\""));
     }

@@ -32,6 +32,9 @@ extern const struct export_format export_formats[EXPORT_FORMAT_COUNT_];
 /* exposition.c: Prometheus text 0.0.4, and OpenMetrics 1.0 (with created stamps and exemplars). */
 int exposition_write(const struct metrics *m, struct buf *out) WARN_UNUSED;
 int exposition_write_openmetrics(const struct metrics *m, struct buf *out) WARN_UNUSED;
+/* What has a backslash in front in values of labels. */
+#define EXPOSITION_VALUE_ESCAPES "\\\"\n"
+int exposition_escape(struct span s, const char *escapes, struct buf *out) WARN_UNUSED;
 
 /* protobuf.c: length-delimited MetricFamily messages; histograms are classic and native at once. */
 int protobuf_write(const struct metrics *m, struct buf *out) WARN_UNUSED;

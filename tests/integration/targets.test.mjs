@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { cleanup } from './lib/cleanup.mjs';
 import { Gateway, Sim } from './lib/daemon.mjs';
 import { getJson, request } from './lib/http.mjs';
+import { missing, startPrometheus } from './lib/prometheus_server.mjs';
 import { run, tempDir } from './lib/process.mjs';
 import test from './lib/test.mjs';
 import { waitFor } from './lib/wait.mjs';
@@ -103,6 +104,22 @@ test('an engine that had its page and loses it is down', async (t) => {
   const { code: status, stdout } = await targetsOf(gateway);
   assert.equal(status, 1);
   assert.match(stdout, /^down +http.*: it answered with status 404$/m);
+});
+
+test('another Prometheus gets the common names by /federate', { skip: missing('prometheus') }, async (t) => {
+  const engine = await page(t, { body: 'vllm:num_requests_running{model_name="m \\"x\\""} 2\n' });
+  const gateway = await start(t, engine);
+  assert.equal(await value(gateway, 'engine_running{upstream="up"}'), 2);
+  const prometheus = await startPrometheus(t, { interval: '1s', scrapeConfigs: [{
+    job_name: 'inferometer', metrics_path: '/federate', honor_labels: true, params: { 'match[]': ['{__name__=~"engine_.+|up"}'] },
+    static_configs: [{ targets: [`127.0.0.1:${gateway.adminPort}`] }],
+  }] });
+  await waitFor('the signal', async () => (await prometheus.scalar('engine_running')) === 2, { timeoutMs: 15000 });
+  const [theirs] = await prometheus.query('engine_running');
+  const [ours] = await query(gateway, 'engine_running');
+  assert.deepEqual(theirs.metric, ours.metric);
+  assert.equal(theirs.metric.model_name, 'm "x"');
+  assert.equal(await prometheus.scalar(`up{instance="${engine.at}"}`), 1);
 });
 
 test('an upgrade between two scrapes: the signal goes on, and nothing is counted twice', async (t) => {

@@ -417,6 +417,87 @@ static void test_exemplars(void **state)
           200, OK("[]"));
 }
 
+/* The call alone, at a moment of its own. */
+static int federate(struct rig *r, const char *matches, struct buf *body, const char **ret_type)
+{
+    struct arena arena;
+    struct prom_call c;
+    const struct api_sources sources = {
+        .reader_open = reader_open, .reader_close = reader_close, .arg = r};
+    arena_init(&arena, NULL);
+    prom_init(&c, &sources, &arena, body);
+    c.now_ms = 400 * 1000;
+    prom_run(&c, prom_federate_text, span_cstr(matches), SPAN(""));
+    *ret_type = c.content_type;
+    arena_done(&arena);
+    return c.status;
+}
+
+static int federate_once(void *ctx)
+{
+    const char *type;
+    struct buf body;
+    buf_init(&body, MIB);
+    int status = federate(ctx, "match[]=engine_waiting", &body, &type);
+    assert_true(status == 200 ? buf_len(&body) > 0 : status == 500);
+    buf_done(&body);
+    assert_int_equal(atomic_load(&slow_rig->n_open), 0);
+    return status == 200 ? 0 : -ENOMEM;
+}
+
+/* Samples of one metric stand together whatever its labels, each with its own time; what ended,
+ * what is old, and what the text cannot have is not among them. */
+static void test_federate(void **state)
+{
+    static const struct label one[] = {{SPAN_INIT("Host"), SPAN_INIT("h")},
+                                       {SPAN_INIT(LABEL_NAME), SPAN_INIT("engine_waiting")}};
+    static const struct label two[] = {{SPAN_INIT(LABEL_NAME), SPAN_INIT("engine_waiting")},
+                                       {SPAN_INIT("instance"), SPAN_INIT("a\"\\\n:1")},
+                                       {SPAN_INIT("job"), SPAN_INIT("upstreams")}};
+    static const struct label other[] = {{SPAN_INIT(LABEL_NAME), SPAN_INIT("engine_running")}};
+    static const struct label ended[] = {{SPAN_INIT(LABEL_NAME), SPAN_INIT("engine_ended")}};
+    static const struct label old[] = {{SPAN_INIT(LABEL_NAME), SPAN_INIT("engine_old")}};
+    static const struct {
+        const struct label *pairs;
+        size_t n;
+        int64_t t_ms;
+        double v;
+    } rows[] = {
+        {two, 3, 390000, 1},     {two, 3, 399123, 2.5}, {one, 2, 300000, (double)INFINITY},
+        {other, 1, 100001, 0.1}, {ended, 1, 390000, 1}, {old, 1, 100000, 1},
+    };
+    struct rig *r = *state;
+    const char *type;
+    struct buf body;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+        assert_int_equal(memory_append(r->store, (struct labels){rows[i].pairs, rows[i].n},
+                                       rows[i].t_ms, rows[i].v, NULL),
+                         0);
+    assert_int_equal(
+        memory_append(r->store, (struct labels){ended, 1}, 395000, series_stale(), NULL), 0);
+    buf_init(&body, MIB);
+    assert_int_equal(
+        federate(r, "match[]=engine_waiting&match[]={__name__=~%22engine_.%2B%22}", &body, &type),
+        200);
+    assert_string_equal(type, "text/plain; version=0.0.4; charset=utf-8");
+    assert_span_equal("all", buf_span(&body),
+                      SPAN("# TYPE engine_running untyped\n"
+                           "engine_running 0.1 100001\n"
+                           "# TYPE engine_waiting untyped\n"
+                           "engine_waiting{Host=\"h\"} +Inf 300000\n"
+                           "engine_waiting{instance=\"a\\\"\\\\\\n:1\",job=\"upstreams\"} 2.5 "
+                           "399123\n"));
+    buf_clear(&body);
+    assert_int_equal(federate(r, "match[]=up", &body, &type), 200);
+    assert_span_equal("names", buf_span(&body),
+                      SPAN("# 2 series are left out: native histograms, and names that this format "
+                           "does not have\n"));
+    buf_done(&body);
+    check("without", ask(r, "GET", "/federate", ""), 400, BAD("no match[] parameter provided"));
+    assert_true(has(ask(r, "GET", "/federate?match[]=a{", ""), "400 "));
+    assert_true(memfail_each(federate_once, r) > 1);
+}
+
 static void test_forms(void **state)
 {
     struct rig *r = *state;
@@ -609,6 +690,7 @@ int main(void)
         TEST(test_too_much_memory),
         TEST(test_failing_allocations),
         TEST(test_exemplars),
+        TEST(test_federate),
         TEST(test_forms),
         TEST(test_a_form_has_a_limit),
         TEST(test_without_a_store),
