@@ -86,9 +86,9 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
     if (r == 0)
         r = daemon_workers_open(d, reterr);
     if (r == 0)
-        r = daemon_discovery_open(d, reterr);
-    if (r == 0)
         r = daemon_probes_open(d, reterr);
+    if (r == 0)
+        r = daemon_discovery_open(d, reterr); /* from here on routes may change */
     if (r == 0)
         r = daemon_admin_open(d, reterr);
     if (r == 0)

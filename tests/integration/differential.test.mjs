@@ -48,7 +48,9 @@ async function load(gateway, isOver) {
 }
 
 const config = (dir, adminPort, upstreams, interval) => ({
-  data_dir: dir, models: ['m-small', 'm-large'], history: { interval }, rules: { builtin: false }, upstreams,
+  data_dir: dir, models: ['m-small', 'm-large'], history: { interval }, rules: { builtin: false },
+  // What is measured beside the traffic no scrape of the gateway has.
+  upstreams: upstreams.map((u) => ({ ...u, metrics: 'none' })), gpu: { source: 'none' }, host: { metrics: false },
   admin: { listen: `127.0.0.1:${adminPort}` },
 });
 
