@@ -73,6 +73,10 @@ static enum source_state begin(struct gpu_nvml *g, int64_t t_ms, struct err *ret
     if (g->is_begun)
         return SOURCE_WORKING;
     code = g->lib.call.init();
+    if (code == NVML_VERSION_MISMATCH) { /* the one on disk may be the driver's by now */
+        nvml_unload(&g->lib);
+        g->is_loaded = false;
+    }
     if (code != NVML_OK)
         return fail(reterr, code);
     g->is_begun = true;

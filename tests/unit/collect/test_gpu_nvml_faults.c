@@ -84,6 +84,40 @@ static void test_errors_of_the_driver(void **state)
     }
 }
 
+static void copy_library(const char *to)
+{
+    char command[1024];
+
+    (void)snprintf(command, sizeof(command), "cp --remove-destination %s %s", FAKE_NVML, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* A driver was updated under us: its new library is loaded, not the old one asked again. */
+static void test_library_that_is_exchanged(void **state)
+{
+    struct tempdir dir;
+    struct gpu_config config;
+    struct run t;
+    (void)state;
+    tempdir_make(&dir);
+    config = config_of(tempdir_file(&dir, "lib.so"));
+    copy_library(config.nvml_path);
+    void *library = dlopen(config.nvml_path, RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    struct fake_nvml *old = dlsym(library, "fake_nvml");
+    old->failing = "nvmlInit_v2";
+    old->code = NVML_VERSION_MISMATCH;
+    begin(&t, &config);
+    read_at(&t, 1000);
+    assert_int_equal(t.state, SOURCE_BROKEN);
+    assert_int_equal(dlclose(library), 0);
+    copy_library(config.nvml_path);
+    read_at(&t, 2000);
+    assert_int_equal(t.state, SOURCE_WORKING);
+    end(&t);
+    tempdir_remove(&dir);
+}
+
 static void test_no_gpu_shown(void **state)
 {
     struct run t;
@@ -250,6 +284,7 @@ int main(void)
         cmocka_unit_test_setup(test_no_library, set_up),
         cmocka_unit_test_setup(test_what_is_no_library, set_up),
         cmocka_unit_test_setup(test_errors_of_the_driver, set_up),
+        cmocka_unit_test_setup(test_library_that_is_exchanged, set_up),
         cmocka_unit_test_setup(test_no_gpu_shown, set_up),
         cmocka_unit_test_setup(test_gpu_on_the_bus_without_a_driver, set_up),
         cmocka_unit_test_setup(test_lost_while_it_is_read, set_up),
