@@ -68,7 +68,7 @@ static enum source_state begin(struct gpu_nvml *g, int64_t t_ms, struct err *ret
             return r == -ENOENT ? SOURCE_ABSENT : SOURCE_BROKEN;
         g->is_loaded = true;
     }
-    if (g->is_begun && g->has_lost && t_ms - g->begun_ms >= GPU_NVML_RESET_MS)
+    if (g->is_begun && g->has_lost && gpu_has_passed(g->begun_ms, t_ms, GPU_NVML_RESET_MS))
         shut_down(g);
     if (g->is_begun)
         return SOURCE_WORKING;

@@ -71,6 +71,12 @@ struct gpu_reading {
     bool knows_processes;    /* else none of these mean anything */
 };
 
+/* Whether ms have passed since then, by a clock that may be set back. */
+static inline bool gpu_has_passed(int64_t since_ms, int64_t t_ms, int64_t ms)
+{
+    return t_ms < since_ms || t_ms - since_ms >= ms;
+}
+
 void gpu_reading_init(struct gpu_reading *r);
 /* Takes v where it is plausible. */
 void gpu_reading_put(struct gpu_reading *r, enum gpu_value what, double v);

@@ -232,7 +232,7 @@ enum source_state gpu_smi_read(struct gpu_smi *s, struct source_out *o, struct e
         return SOURCE_BROKEN;
     }
     r = ask_processes(s);
-    if (r == 0 && (!s->knows_columns || o->t_ms - s->learnt_ms >= LEARN_AGAIN_MS))
+    if (r == 0 && (!s->knows_columns || gpu_has_passed(s->learnt_ms, o->t_ms, LEARN_AGAIN_MS)))
         r = choose_columns(s, o->t_ms);
     if (r == 0)
         r = ask(s);

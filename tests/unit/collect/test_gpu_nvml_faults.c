@@ -208,6 +208,22 @@ static void test_lost_and_back(void **state)
     end(&t);
 }
 
+/* The clock is set back: a GPU that came back is found within a minute all the same. */
+static void test_lost_while_the_clock_goes_back(void **state)
+{
+    struct run t;
+    (void)state;
+    fake->device_code[0] = NVML_GPU_IS_LOST;
+    begin_fake(&t);
+    read_at(&t, 3600000);
+    assert_int_equal(fake->n_begun, 2);
+    read_at(&t, 1000);
+    assert_int_equal(fake->n_begun, 3);
+    read_at(&t, 2000);
+    assert_int_equal(fake->n_begun, 3);
+    end(&t);
+}
+
 /* --- lies --- */
 
 static void test_values_that_are_none(void **state)
@@ -289,6 +305,7 @@ int main(void)
         cmocka_unit_test_setup(test_gpu_on_the_bus_without_a_driver, set_up),
         cmocka_unit_test_setup(test_lost_while_it_is_read, set_up),
         cmocka_unit_test_setup(test_lost_and_back, set_up),
+        cmocka_unit_test_setup(test_lost_while_the_clock_goes_back, set_up),
         cmocka_unit_test_setup(test_values_that_are_none, set_up),
         cmocka_unit_test_setup(test_garbage, set_up),
         cmocka_unit_test_setup(test_hang, set_up),
