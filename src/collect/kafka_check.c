@@ -16,12 +16,14 @@
 
 enum { SHOWN_MAX = 64, NUMBER_MAX = 24 };
 
-static const char *const secret_properties[] = {
-    "sasl.password",         "ssl.key.password",        "ssl.key.pem",
-    "ssl.keystore.password", "sasl.oauthbearer.config", "sasl.oauthbearer.client.secret",
-};
-/* Others without a default, which librdkafka does not list. */
+/* Without a default, which librdkafka does not list. */
 static const char *const no_defaults[] = {
+    "sasl.password",
+    "ssl.key.password",
+    "ssl.key.pem",
+    "ssl.keystore.password",
+    "sasl.oauthbearer.config",
+    "sasl.oauthbearer.client.secret",
     "sasl.username",
     "sasl.mechanism",
     "ssl.ca.location",
@@ -47,13 +49,16 @@ static const struct {
     {"enable.sasl.oauthbearer.unsecure.jwt", "it is for tests of librdkafka"},
 };
 
+/* Also those of a newer librdkafka. */
 static bool is_secret(const char *name)
 {
-    for (size_t i = 0; i < ARRAY_LEN(secret_properties); i++) {
-        if (strcmp(name, secret_properties[i]) == 0)
+    static const char *const words[] = {"password", "passphrase", "secret", "key.pem"};
+
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+        if (strstr(name, words[i]))
             return true;
     }
-    return false;
+    return strcmp(name, "sasl.oauthbearer.config") == 0;
 }
 
 /* --- lists of names --- */
@@ -168,8 +173,6 @@ static int unknown(rd_kafka_conf_t *conf, const char *name, struct err *reterr)
     suggest_init(&s, span_cstr(name));
     for (size_t i = 0; known && i < n; i += 2)
         suggest_offer(&s, span_cstr(known[i]));
-    for (size_t i = 0; i < ARRAY_LEN(secret_properties); i++)
-        suggest_offer(&s, span_cstr(secret_properties[i]));
     for (size_t i = 0; i < ARRAY_LEN(no_defaults); i++)
         suggest_offer(&s, span_cstr(no_defaults[i]));
     if (s.best.n > 0)
