@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/num.h"
 
@@ -61,6 +62,9 @@ static int take_time(struct reader *r, const char *wanted, int64_t *ret_ns)
 
     if (word.n == 0 || num_parse_duration(word, ret_ns) < 0 || *ret_ns < 0)
         return wrong(r, wanted, word);
+    if (*ret_ns > SIM_SCRIPT_DAYS_MAX * 86400 * NS_PER_S)
+        return err_set(r->err, -ERANGE, "line %d: \"%.*s\" is more than %d days", r->line,
+                       quoted(word), word.p, SIM_SCRIPT_DAYS_MAX);
     return 0;
 }
 
@@ -113,7 +117,7 @@ static int take_line(struct reader *r, struct span_of_time *ret)
         result = take_time(r, "a length of time like 60s", &length_ns);
         if (result < 0)
             return result;
-        if (length_ns == 0 || length_ns > forever - ret->from_ns)
+        if (length_ns == 0)
             return err_set(r->err, -ERANGE, "line %d: that is no length of time", r->line);
         ret->until_ns = ret->from_ns + length_ns;
         word = next_word(r);

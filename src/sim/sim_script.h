@@ -10,7 +10,7 @@
  *            begins at the same moment.
  * Mistakes:  told with their line, and what would be right. Two lines may not have the same fault
  *            at the same time.
- * Limits:    64 KiB, 1,000 lines that say something.
+ * Limits:    64 KiB, 1,000 lines that say something, times of SIM_SCRIPT_DAYS_MAX days.
  * Errors:    -EINVAL, -ENOENT, -ERANGE with a text; -E2BIG: too long; -ENOMEM.
  * Threading: constant once read.
  */
@@ -21,7 +21,7 @@
 
 #include "sim/sim_faults.h"
 
-enum { SIM_SCRIPT_BYTES_MAX = 64 * 1024, SIM_SCRIPT_LINES_MAX = 1000 };
+enum { SIM_SCRIPT_BYTES_MAX = 64 * 1024, SIM_SCRIPT_LINES_MAX = 1000, SIM_SCRIPT_DAYS_MAX = 366 };
 
 struct sim_script_step {
     int64_t at_ns; /* since the start */
