@@ -359,5 +359,5 @@ int64_t sim_pages_delay_ns(enum sim_page_id id, const struct sim_live *l)
 {
     bool is_tokenizer = id == SIM_PAGE_TOKENIZE || id == SIM_PAGE_DETOKENIZE;
 
-    return is_tokenizer ? sim_live_tokenize_ns(l) + 2 * sim_live_lag_ns(l) : 0;
+    return is_tokenizer ? sim_live_tokenize_ns(l) : 0;
 }

@@ -36,7 +36,7 @@ struct sim_page_ask {
 int sim_pages_answer(enum sim_page_id id, struct sim_live *l, const struct sim_page_ask *ask,
                      struct buf *out, struct err *reterr) WARN_UNUSED;
 const char *sim_pages_type(enum sim_page_id id); /* Content-Type */
-/* How long the answer takes. */
+/* How long the answer takes, without the network. */
 int64_t sim_pages_delay_ns(enum sim_page_id id, const struct sim_live *l);
 
 #endif

@@ -60,7 +60,7 @@ struct request {
     char id[TRUTH_ID_MAX];
     char query[TRUTH_ID_MAX + 16]; /* of /sim/truth */
     char method[8];
-    struct timer timer; /* a page takes its time */
+    struct timer timer; /* what is no answer takes its time, too */
 };
 
 void sim_config_init(struct sim_config *c)
@@ -124,7 +124,7 @@ static void request_set_route(struct request *r, struct span method, struct span
 
 /* --- beginning --- */
 
-static void on_page_due(struct timer *t);
+static void on_reply_due(struct timer *t);
 
 static int request_play(struct request *r, struct span name)
 {
@@ -185,7 +185,7 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
         return;
     }
     c->request = r;
-    timer_init(&r->timer, on_page_due);
+    timer_init(&r->timer, on_reply_due);
     r->worker = w;
     r->conn = c;
     r->answer.on_over = request_on_over;
@@ -360,20 +360,7 @@ static void request_reply_page(struct request *r)
     buf_done(&out);
 }
 
-static void on_page_due(struct timer *t)
-{
-    request_reply_page(CONTAINER_OF(t, struct request, timer));
-}
-
-static void request_begin_page(struct request *r)
-{
-    int64_t delay_ns = sim_pages_delay_ns(r->route->page, r->worker->engine.live);
-
-    if (delay_ns > 0)
-        loop_timer_start(r->worker->engine.loop, &r->timer, delay_ns);
-    else
-        request_reply_page(r);
-}
+/* --- complete requests --- */
 
 /* While the engine is being loaded, only the simulator itself and the GPUs' exporter answer. */
 static bool request_is_too_early(const struct request *r, mono_t now)
@@ -388,9 +375,51 @@ static bool request_is_too_early(const struct request *r, mono_t now)
     return r->route->handler == SIM_HANDLE_MODELS || r->route->handler == SIM_HANDLE_HEALTH;
 }
 
+/* Both ways over a slow network, which is not between us and who controls the simulator. */
+static int64_t request_delay_ns(const struct request *r)
+{
+    const struct sim_live *live = r->worker->engine.live;
+    bool is_page = r->route->handler == SIM_HANDLE_PAGE;
+
+    if (!live || r->route->handler == SIM_HANDLE_TRUTH ||
+        (is_page && r->route->page == SIM_PAGE_FAULTS))
+        return 0;
+    return 2 * sim_live_lag_ns(live) + (is_page ? sim_pages_delay_ns(r->route->page, live) : 0);
+}
+
+static void request_reply(struct request *r)
+{
+    struct http_server_conn *c = r->conn;
+
+    switch (r->route->handler) {
+    case SIM_HANDLE_PAGE:
+        request_reply_page(r);
+        break;
+    case SIM_HANDLE_MODELS:
+        request_reply_models(r);
+        break;
+    case SIM_HANDLE_TRUTH:
+        request_reply_truth(r);
+        break;
+    case SIM_HANDLE_HEALTH:
+        request_free(r);
+        http_server_reply(c, 200, SPAN("application/json"), SPAN("{\"status\":\"ok\"}\n"));
+        break;
+    default:
+        request_reply_error(r, 404, "no such path", "\"inferometer sim --help\" lists the paths");
+        break;
+    }
+}
+
+static void on_reply_due(struct timer *t)
+{
+    request_reply(CONTAINER_OF(t, struct request, timer));
+}
+
 static void on_end(struct http_server_conn *c, struct stamp at)
 {
     struct request *r = c->request;
+    int64_t delay_ns;
 
     if (!r || r->is_answering)
         return;
@@ -406,27 +435,15 @@ static void on_end(struct http_server_conn *c, struct stamp at)
         request_reply_error(r, 503, "the model is being loaded", "");
         return;
     }
-    switch (r->route->handler) {
-    case SIM_HANDLE_ANSWER:
+    if (r->route->handler == SIM_HANDLE_ANSWER) {
         request_complete(r, at.at);
-        break;
-    case SIM_HANDLE_PAGE:
-        request_begin_page(r);
-        break;
-    case SIM_HANDLE_MODELS:
-        request_reply_models(r);
-        break;
-    case SIM_HANDLE_TRUTH:
-        request_reply_truth(r);
-        break;
-    case SIM_HANDLE_HEALTH:
-        request_free(r);
-        http_server_reply(c, 200, SPAN("application/json"), SPAN("{\"status\":\"ok\"}\n"));
-        break;
-    case SIM_HANDLE_NONE:
-        request_reply_error(r, 404, "no such path", "\"inferometer sim --help\" lists the paths");
-        break;
+        return;
     }
+    delay_ns = request_delay_ns(r);
+    if (delay_ns > 0)
+        loop_timer_start(r->worker->engine.loop, &r->timer, delay_ns);
+    else
+        request_reply(r);
 }
 
 static void on_gone(struct http_server_conn *c, int error, struct stamp at)

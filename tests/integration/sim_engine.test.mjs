@@ -284,10 +284,13 @@ const FAULTS = {
     assert.equal(answer.status, 200);
     assert.ok(ms > 500 + 30, `${ms} ms`);
     assert.ok(await value(sim, 'vllm:e2e_request_latency_seconds_sum') < 0.25); // nothing of it there
+    for (const path of ['/metrics', '/gpu/metrics', '/health', '/v1/models', '/version'])
+      assert.ok((await timed(() => request(sim.port, path))).ms >= 500, path); // who scrapes sees it
   }, async normal(sim) {
     await post(sim, { ...SHORT, stream: true }, { 'X-Request-Id': 'after' });
     const { t_request_ns, events } = await sim.truth('after');
     assert.ok(events.at(-1).t_ns - t_request_ns < 250e6);
+    assert.ok((await timed(() => request(sim.port, '/metrics'))).ms < 500);
   } },
   proxy_buffering: { strength: 1e6, async seen(sim) {
     await post(sim, { ...BODY, stream: true }, { 'X-Request-Id': 'held' });
