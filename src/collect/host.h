@@ -23,12 +23,14 @@ enum {
     HOST_FILE_BYTES = 16 * 1024 * 1024,
 };
 
-/* An engine that runs here: how its first process is found. Its descendants belong to it. */
+/* An engine that runs here: how its first process is found, by one way after the other. Its
+ * descendants belong to it. */
 struct host_engine {
     const char *name;     /* label engine */
     const char *pid_file; /* a file with its number; NULL: not by this */
     uint16_t port;        /* that it listens at; 0: not by this */
-    const char *command;  /* its name, or the file name of one of its first arguments */
+    const char *command;  /* its name, or the file name of one of its first arguments;
+                           * the one that began first */
 };
 
 struct host_config {

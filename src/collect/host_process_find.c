@@ -163,21 +163,15 @@ static bool compare(void *ctx, uint32_t pid)
 
 bool host_process_find(struct host *h, const struct host_engine *e, struct host_process *ret)
 {
-    uint32_t pid = 0;
+    struct search s = {.h = h, .command = span_cstr(e->command)};
 
-    if (e->pid_file)
-        pid = in_pid_file(e->pid_file);
-    if (pid == 0 && e->port > 0)
-        pid = at_port(h, e->port);
-    if (pid > 0)
-        return host_process_read(h, pid, ret);
-    if (e->command) {
-        struct search s = {.h = h, .command = span_cstr(e->command)};
-
+    if (e->pid_file && host_process_read(h, in_pid_file(e->pid_file), ret))
+        return true;
+    if (e->port > 0 && host_process_read(h, at_port(h, e->port), ret))
+        return true;
+    if (e->command)
         host_each_pid(h, compare, &s);
-        if (s.best.pid > 0)
-            *ret = s.best;
-        return s.best.pid > 0;
-    }
-    return false;
+    if (s.best.pid > 0)
+        *ret = s.best;
+    return s.best.pid > 0;
 }

@@ -154,7 +154,7 @@ static const struct config_key engine_keys[] = {
         .reload = CONFIG_RESTART,
         .offset = ENGINE(pid_file),
         .example = "/run/vllm.pid",
-        .help = "Or the one whose number is in this file.",
+        .help = "Or the one whose number is in this file, which is looked at first.",
     },
     {
         .path = "command",
@@ -163,8 +163,9 @@ static const struct config_key engine_keys[] = {
         .reload = CONFIG_RESTART,
         .offset = ENGINE(command),
         .example = "vllm",
-        .help = "Or the ones of this name: the program, or the file of one of its first arguments. "
-                "Processes that they start belong to them.",
+        .help = "Or, where those are not told or not found, the one of this name that began first: "
+                "the program, or the file of one of its first arguments. Processes that it starts "
+                "belong to it.",
     },
 };
 

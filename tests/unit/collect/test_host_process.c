@@ -147,6 +147,22 @@ static void test_pid_files_that_are_none(void **state)
     }
 }
 
+/* A file that outlived its process is no reason not to find the next one. */
+static void test_stale_pid_file(void **state)
+{
+    struct run t;
+    char path[256];
+    (void)state;
+    begin(&t);
+    make_processes(&t);
+    (void)snprintf(path, sizeof(path), "%s/vllm.pid", t.dir.path);
+    told_file(t.dir.path, "vllm.pid", "777\n");
+    t.engine.pid_file = path;
+    t.engine.command = "vllm";
+    check_found(&t);
+    end(&t);
+}
+
 static void test_by_port(void **state)
 {
     static const char *const files[] = {"proc/net/tcp", "proc/net/tcp6"};
@@ -298,9 +314,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_by_file),        cmocka_unit_test(test_pid_files_that_are_none),
-        cmocka_unit_test(test_by_port),        cmocka_unit_test(test_by_command),
-        cmocka_unit_test(test_large_families), cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_ourselves),      cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_stale_pid_file), cmocka_unit_test(test_by_port),
+        cmocka_unit_test(test_by_command),     cmocka_unit_test(test_large_families),
+        cmocka_unit_test(test_parse),          cmocka_unit_test(test_ourselves),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests_name("collect/host_process", tests, NULL, NULL);
 }
