@@ -27,7 +27,7 @@ static const struct sim_fault_row rows[] = {
                               "the host takes X ms for each iteration: the GPU waits"},
     [SIM_FAULT_NETWORK_DELAY] = {"network_delay", "ms", 100, 0, 60000,
                                  "X ms on the way in, and on the way out"},
-    [SIM_FAULT_PROXY_BUFFERING] = {"proxy_buffering", "bytes", 16384, 1, 1e9,
+    [SIM_FAULT_PROXY_BUFFERING] = {"proxy_buffering", "bytes", 16384, 1, 1e7,
                                    "answers are held until X bytes are there, or all"},
     [SIM_FAULT_SEQS_CAP] = {"seqs_cap", "requests", 4, 1, 1e6, "at most X requests run at once"},
     [SIM_FAULT_RATE_LIMIT] = {"rate_limit", "requests/s", 5, 0.01, 1e6,

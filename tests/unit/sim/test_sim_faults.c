@@ -28,6 +28,8 @@ static void test_table(void **state)
         assert_row(row->name, sim_fault_check(which, 0.0 / 0.0, NULL) == -ERANGE);
     }
     assert_int_equal(n, SIM_FAULT_COUNT_);
+    /* More is nowhere kept (sim/outlet.c). */
+    assert_true(sim_fault_row(SIM_FAULT_PROXY_BUFFERING)->max < LIMIT_REQUEST_BODY_BYTES);
 }
 
 static void test_names(void **state)
