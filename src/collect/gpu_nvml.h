@@ -20,7 +20,7 @@ struct gpu_nvml;
 int gpu_nvml_new(const struct gpu_config *config, struct gpu_nvml **ret) WARN_UNUSED;
 struct gpu_nvml *gpu_nvml_free(struct gpu_nvml *g); /* NULL is allowed; returns NULL */
 
-/* root: config's, "" for "/". Samples may have been added when it is broken: GPUs that are lost. */
+/* Samples may have been added when it is broken: GPUs that are lost. */
 enum source_state gpu_nvml_read(struct gpu_nvml *g, struct source_out *o, struct err *reterr);
 
 #endif

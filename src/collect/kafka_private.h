@@ -3,7 +3,8 @@
  * collect/kafka_private.h - what the files of source_kafka share.
  *
  * Role:      kafka_check.c the configuration; kafka_link.c the handle, why brokers refuse;
- * kafka_ask.c questions with a deadline; kafka_ends.c where partitions end; kafka.c a reading.
+ *            kafka_ask.c questions with a deadline; kafka_ends.c where partitions end; kafka.c a
+ *            reading.
  * Ownership: librdkafka's lists and events belong to a reading and are given back by it.
  */
 #ifndef COLLECT_KAFKA_PRIVATE_H

@@ -3,7 +3,7 @@
  * sim/sim_live_inside.h - the inside of a live engine, for the files that make it up.
  *
  * Role:      sim_live.c: requests and steps; sim_live_faults.c: what faults change, the script, the
- *            tick; sim_live_page.c: what it tells.
+ *            tick.
  * Time:      t_virtual is the latest moment that the batching model has been told of; it never goes
  *            back, so what comes late counts as having come then.
  */

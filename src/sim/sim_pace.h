@@ -5,7 +5,7 @@
  * sim/sim_answer.h.
  *
  * Live:      an answer without output (embeddings, counts of tokens) is the model's in any case.
- * One with output has a token at least. Its switches about times do nothing.
+ *            One with output has a token at least. Its switches about times do nothing.
  */
 #ifndef SIM_SIM_PACE_H
 #define SIM_SIM_PACE_H

@@ -3,7 +3,7 @@
  * sim/sim_server.h - the simulated engine as a server: worker threads with a loop each, behind one
  * listening socket.
  *
- * Paths:     POST those of the dialects (sim_server.c has the table); GET /v1/models, /health,
+ * Paths:     POST those of the dialects (sim_routes.c has the table); GET /v1/models, /health,
  *            /sim/truth?id=X-REQUEST-ID or ?last=N. Where there is a file to play, it is the answer
  *            to any POST. With a live engine also its own: /metrics, /gpu/metrics, /sim/faults,
  *            vLLM's /version, /load, /tokenize, /detokenize, SGLang's /get_server_info.
