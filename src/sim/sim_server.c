@@ -163,10 +163,17 @@ static void request_begin_answer(struct request *r, mono_t at)
     sim_answer_begin(&r->answer, &r->worker->engine, r->conn, span_cstr(r->id), at);
 }
 
+/* The simulator is told what to do, not the engine that it plays. */
+static bool request_is_control(const struct request *r)
+{
+    return r->route->handler == SIM_HANDLE_TRUTH ||
+           (r->route->handler == SIM_HANDLE_PAGE && r->route->page == SIM_PAGE_FAULTS);
+}
+
 /* A file instead of whatever the path stands for. */
 static void request_choose_play(struct request *r)
 {
-    if (!r->is_post)
+    if (!r->is_post || request_is_control(r))
         return;
     r->answer.play = r->play ? r->play : r->worker->sim->config.play;
     if (r->answer.play && r->route->handler != SIM_HANDLE_ANSWER) {
@@ -381,8 +388,7 @@ static int64_t request_delay_ns(const struct request *r)
     const struct sim_live *live = r->worker->engine.live;
     bool is_page = r->route->handler == SIM_HANDLE_PAGE;
 
-    if (!live || r->route->handler == SIM_HANDLE_TRUTH ||
-        (is_page && r->route->page == SIM_PAGE_FAULTS))
+    if (!live || request_is_control(r))
         return 0;
     return 2 * sim_live_lag_ns(live) + (is_page ? sim_pages_delay_ns(r->route->page, live) : 0);
 }

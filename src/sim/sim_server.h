@@ -5,8 +5,9 @@
  *
  * Paths:     POST those of the dialects (sim_routes.c has the table); GET /v1/models, /health,
  *            /sim/truth?id=X-REQUEST-ID or ?last=N. Where there is a file to play, it is the answer
- *            to any POST. With a live engine also its own: /metrics, /gpu/metrics, /sim/faults,
- *            vLLM's /version, /load, /tokenize, /detokenize, SGLang's /get_server_info.
+ *            to any POST but those to /sim/. With a live engine also its own: /metrics,
+ *            /gpu/metrics, /sim/faults, vLLM's /version, /load, /tokenize, /detokenize, SGLang's
+ *            /get_server_info.
  * Workers:   each has a model of its own; the concurrency limit is shared out among them. A live
  *            engine is one, and has one worker.
  */

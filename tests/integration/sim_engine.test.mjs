@@ -434,6 +434,17 @@ test('mistakes in faults are told, and change nothing', async (t) => {
   assert.deepEqual(await active(sim), {});
 });
 
+test('a file that is played is no answer to who switches faults', async (t) => {
+  const file = join(tempDir(t), 'answer.json');
+  writeFileSync(file, '{"played":true}');
+  const sim = await engine(t, '--play', file);
+  assert.equal((await setFaults(sim, { errors: 1 })).status, 200);
+  assert.deepEqual(await active(sim), { errors: 1 });
+  assert.equal(await status(sim), 500);
+  await clearFaults(sim);
+  assert.deepEqual(await ask(sim), { played: true });
+});
+
 test('a script', async (t) => {
   const file = join(tempDir(t), 'day.txt');
   writeFileSync(file, '# a short day\nat 0s for 900ms errors 1\nat 600ms for 1s seqs_cap 3\nat 1s errors 0.5 # stays\n');
