@@ -10,7 +10,8 @@
  *            instances). What a device does not tell is missing.
  * States:    absent: no driver and no GPU of NVIDIA on the PCI bus, or a driver that shows none;
  *            broken: there is one on the bus and nothing tells of it, a driver that fails.
- *            One GPU that is lost among others: working, and gpu_up is 0 for it.
+ *            One GPU that is lost among others: working, and gpu_up is 0 for it (nvidia-smi has no
+ *            row for it: there it is missing).
  * Hangs:     nvidia-smi is killed at its deadline. A call of NVML that hangs holds the thread.
  * Limits:    GPU_MAX devices, GPU_PROCESSES_MAX processes of each.
  * Threading: the source's.
