@@ -8,7 +8,8 @@
  *            does.
  * Samples:   under the common names of docs/METRICS.md, with labels of the source; the collector
  *            adds instance. What cannot be measured is missing, never 0.
- * States:    working; absent (there is no such thing here: fine); broken (why, for people).
+ * States:    working; absent (there is no such thing here: fine); broken (why, for people), with
+ *            what it can tell all the same: a GPU that is lost, a cluster that does not answer.
  * Threading: each function on the source's thread; state is copied out under its lock.
  */
 #ifndef COLLECT_SOURCE_H

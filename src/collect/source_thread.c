@@ -58,7 +58,7 @@ static void read_source(struct source_thread *t, struct source_word *w)
         (void)err_set(&err, r, "%s", err_str(r));
     (void)span_copy(span_cstr(w->state == SOURCE_WORKING ? "" : err.text), w->words,
                     sizeof(w->words));
-    if (w->state != SOURCE_WORKING)
+    if (w->state == SOURCE_ABSENT)
         w->batch = batch_free(w->batch);
 }
 

@@ -31,7 +31,7 @@ struct source_word {
     enum source_state state;
     char words[480];     /* why; "" when it works */
     int64_t t_ms;        /* as asked */
-    struct batch *batch; /* the caller's */
+    struct batch *batch; /* the caller's; also what a broken one can tell. NULL: nothing */
 };
 /* What it said since it was asked: true, once. */
 bool source_thread_take(struct source_thread *t, struct source_word *ret);

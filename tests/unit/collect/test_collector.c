@@ -494,12 +494,18 @@ static void test_sources(void **state)
     assert_comes("source_up", "source", "made", 1);
     atomic_store(&made_up.has_b, 0);
     assert_comes("power", "instance", "other", series_stale());
+    /* What one that is broken can tell (gpu_up of the GPU that is lost) is kept, and no more. */
+    atomic_store(&made_up.has_b, 1);
+    assert_comes("power", "instance", "other", 9);
+    atomic_store(&made_up.has_b, 0);
     atomic_store(&made_up.state, SOURCE_BROKEN);
     assert_comes("source_up", "source", "made", 0);
-    assert_comes("temperature", "job", "made", series_stale());
+    assert_comes("power", "instance", "other", series_stale());
+    assert_comes("temperature", "job", "made", 30);
     assert_true(says(c, true, "it smells"));
     atomic_store(&made_up.state, SOURCE_ABSENT);
     assert_comes("source_up", "source", "made", series_stale());
+    assert_comes("temperature", "job", "made", series_stale());
     atomic_store(&made_up.state, SOURCE_WORKING);
     assert_comes("temperature", "job", "made", 30);
     /* It hangs: told, and not asked again. */
