@@ -9,8 +9,8 @@
  *            out, never made up.
  * Reload:    targets that stay keep their state and their moment; those that go get stale markers.
  * Sources:   their series get the labels instance (this machine's name) and job (the kind's name)
- *            and end like those of targets; source_up{source} is 1, or 0 while it is broken or
- *            hangs, and not there where there is no such thing.
+ *            and end like those of targets; source_up{source, cluster} is 1, or 0 while it is
+ *            broken or hangs, and not there where there is no such thing.
  * Threading: collector_* from any thread; write is called on the collector's thread and must not
  *            wait.
  * Errors:    negative errno.
@@ -26,6 +26,7 @@ struct collector_source {
     const struct source_kind *kind;
     const void *config; /* of the kind; outlives the collector's use of it */
     int64_t interval_ms;
+    const char *cluster; /* which one of several of its kind; NULL: there is one */
 };
 struct collector_plan {
     struct scrape_file *const *files; /* referenced */

@@ -68,11 +68,13 @@ static int tell_up(struct collector *c, struct source_slot *s, int64_t t_ms, str
                    struct batch *out)
 {
     struct label pairs[] = {{SPAN(LABEL_NAME), SPAN("source_up")},
+                            {SPAN("cluster"), span_cstr(s->plan.cluster)},
                             {SPAN("source"), span_cstr(s->plan.kind->name)}};
-    struct labels own = {pairs, ARRAY_LEN(pairs)};
+    struct labels own;
+    int r = labels_normalise(pairs, ARRAY_LEN(pairs), &own, NULL);
 
-    if (s->state == SOURCE_ABSENT && !s->is_hanging)
-        return 0;
+    if (r < 0 || (s->state == SOURCE_ABSENT && !s->is_hanging))
+        return r;
     return tell(c, s, own, t_ms, s->state == SOURCE_WORKING && !s->is_hanging ? 1 : 0, a, out);
 }
 

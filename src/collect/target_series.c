@@ -21,7 +21,7 @@ static const struct source_series series[] = {
      "and its name went), absent (it should be there), no_data (its name is there, without "
      "values), "
      "version (other versions have it), never (none has). Not there for what is told."},
-    {"source_up", METRIC_GAUGE, "", "source",
+    {"source_up", METRIC_GAUGE, "", "source, cluster",
      "1 while a source on this machine works, 0 while it is broken or hangs; not there where there "
      "is no such thing."},
 };

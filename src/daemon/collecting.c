@@ -102,7 +102,7 @@ int collecting_read(const struct config *c, struct collecting_files *ret,
 static void add_source(struct collecting *k, const struct source_kind *kind, const void *config)
 {
     k->sources[k->n_sources++] =
-        (struct collector_source){kind, config, k->config->scrape_interval_ns / NS_PER_MS};
+        (struct collector_source){kind, config, k->config->scrape_interval_ns / NS_PER_MS, NULL};
 }
 
 static void add_gpu(struct collecting *k)
@@ -211,6 +211,7 @@ static int add_kafkas(struct collecting *k, struct err *reterr)
             return err_set(reterr, -ENOMEM, "out of memory");
         r = kafka_check(&t->config, reterr);
         add_source(k, &source_kafka, &t->config);
+        k->sources[k->n_sources - 1].cluster = t->config.cluster;
     }
     return r;
 }

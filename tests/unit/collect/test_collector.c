@@ -477,7 +477,7 @@ static const struct source_kind made_up_kind = {"made", made_up_begin, made_up_r
 
 static void test_sources(void **state)
 {
-    const struct collector_source source = {&made_up_kind, "config", 50};
+    const struct collector_source source = {&made_up_kind, "config", 50, NULL};
     char host[256] = "";
     (void)state;
     reset();
@@ -527,10 +527,23 @@ static void test_sources(void **state)
     forget_written();
 }
 
+static void test_sources_of_one_kind(void **state)
+{
+    const struct collector_source sources[] = {{&made_up_kind, "config", 50, "east"},
+                                               {&made_up_kind, "config", 50, "west"}};
+    (void)state;
+    reset();
+    struct collector *c = start("scrape_configs: []\n", sources, 2);
+    assert_comes("source_up", "cluster", "east", 1);
+    assert_comes("source_up", "cluster", "west", 1);
+    collector_free(c);
+    forget_written();
+}
+
 /* The end does not wait for a driver. */
 static void test_source_left_behind(void **state)
 {
-    const struct collector_source source = {&made_up_kind, "config", 50};
+    const struct collector_source source = {&made_up_kind, "config", 50, NULL};
     (void)state;
     reset();
     atomic_store(&made_up.n_ended, 0);
@@ -570,10 +583,15 @@ static void test_schedule(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_scrapes),      cmocka_unit_test(test_hanging_target),
-        cmocka_unit_test(test_reload),       cmocka_unit_test(test_files),
-        cmocka_unit_test(test_target_limit), cmocka_unit_test(test_turn),
-        cmocka_unit_test(test_sources),      cmocka_unit_test(test_source_left_behind),
+        cmocka_unit_test(test_scrapes),
+        cmocka_unit_test(test_hanging_target),
+        cmocka_unit_test(test_reload),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_target_limit),
+        cmocka_unit_test(test_turn),
+        cmocka_unit_test(test_sources),
+        cmocka_unit_test(test_sources_of_one_kind),
+        cmocka_unit_test(test_source_left_behind),
         cmocka_unit_test(test_schedule),
     };
     return cmocka_run_group_tests(tests, start_server, stop_server);
