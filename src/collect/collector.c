@@ -197,16 +197,22 @@ int collector_new(const struct collector_plan *plan, collector_write write, void
     return 0;
 }
 
-struct collector *collector_free(struct collector *c)
+bool collector_stop(struct collector *c)
 {
-    if (!c)
-        return NULL;
     atomic_store(&c->is_closing, true);
     if (c->has_thread) {
         web_wake(c->web);
         pthread_join(c->thread, NULL);
+        c->has_thread = false;
     }
-    collector_sources_free(c);
+    return collector_sources_end(c);
+}
+
+struct collector *collector_free(struct collector *c)
+{
+    if (!c)
+        return NULL;
+    (void)collector_stop(c);
     feeds_stop(c->feeds); /* nobody wakes us any more */
     c->web = web_free(c->web);
     collector_pools_free(c);

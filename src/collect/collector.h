@@ -40,8 +40,11 @@ typedef void (*collector_write)(void *ctx, struct batch *b);
 struct collector;
 int collector_new(const struct collector_plan *plan, collector_write write, void *ctx,
                   struct collector **ret, struct err *reterr) WARN_UNUSED;
-/* NULL is allowed; returns NULL. Series do not end with it: the next process goes on with them. Who
- * hangs in a driver or a name server is left behind. */
+/* Nothing is scraped or asked any more. False: a source hangs and is left behind: what its config
+ * is and borrows has to stay. */
+bool collector_stop(struct collector *c);
+/* Stopped or not. NULL is allowed; returns NULL. Series do not end with it: the next process goes
+ * on with them. Who hangs in a driver or a name server is left behind. */
 struct collector *collector_free(struct collector *c);
 /* Files only; takes effect on the collector's thread, soon. */
 int collector_configure(struct collector *c, const struct collector_plan *plan) WARN_UNUSED;

@@ -86,7 +86,7 @@ struct source_slot {
     size_t n_samples;
 };
 int collector_sources_start(struct collector *c, const struct collector_plan *plan) WARN_UNUSED;
-void collector_sources_free(struct collector *c);
+bool collector_sources_end(struct collector *c); /* as collector_stop */
 void collector_sources_due(struct collector *c, mono_t now);
 mono_t collector_sources_next_due(const struct collector *c);
 

@@ -8,7 +8,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "collect/collector_private.h"
+#include "collect/deadline.h"
 #include "collect/schedule.h"
+
+enum { SOURCES_END_MS = 2000 }; /* all of them together */
 
 static void wake(void *ctx)
 {
@@ -33,13 +36,21 @@ int collector_sources_start(struct collector *c, const struct collector_plan *pl
     return r;
 }
 
-void collector_sources_free(struct collector *c)
+bool collector_sources_end(struct collector *c)
 {
+    struct timespec end = deadline_in(SOURCES_END_MS * NS_PER_MS);
+    bool are_back = true;
+
+    for (size_t i = 0; i < c->n_sources; i++)
+        source_thread_close(c->sources[i].thread);
     for (size_t i = 0; i < c->n_sources; i++) {
-        c->sources[i].thread = source_thread_free(c->sources[i].thread);
+        are_back &= source_thread_free(c->sources[i].thread, &end);
         present_done(&c->sources[i].live);
     }
+    c->n_sources = 0;
     mem_free(c->sources);
+    c->sources = NULL;
+    return are_back;
 }
 
 /* --- what they say --- */

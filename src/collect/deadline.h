@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -20,10 +21,10 @@ static inline struct timespec deadline_in(int64_t wait_ns)
     return (struct timespec){.tv_sec = ns / NS_PER_S, .tv_nsec = ns % NS_PER_S};
 }
 
-/* Whoever does not come back by then is left behind. (Looked at each millisecond: the join with a
- * moment on this clock is unknown to the thread sanitizer, and the other one follows a clock that
- * may be set.) */
-static inline void deadline_join(pthread_t thread, const struct timespec *end)
+/* False: it did not come back by then, and is left behind. (Looked at each millisecond: the join
+ * with a moment on this clock is unknown to the thread sanitizer, and the other one follows a clock
+ * that may be set.) */
+static inline bool deadline_join(pthread_t thread, const struct timespec *end)
 {
     static const struct timespec a_moment = {.tv_nsec = NS_PER_MS};
     int64_t end_ns = end->tv_sec * NS_PER_S + end->tv_nsec;
@@ -33,6 +34,7 @@ static inline void deadline_join(pthread_t thread, const struct timespec *end)
         (void)nanosleep(&a_moment, NULL);
     if (r != 0)
         pthread_detach(thread);
+    return r == 0;
 }
 
 #endif

@@ -125,18 +125,20 @@ int source_thread_new(const struct source_kind *kind, const void *config, void (
     return 0;
 }
 
-struct source_thread *source_thread_free(struct source_thread *t)
+void source_thread_close(struct source_thread *t)
 {
-    if (!t)
-        return NULL;
     pthread_mutex_lock(&t->lock);
     t->is_closing = true;
     pthread_cond_signal(&t->changed);
     pthread_mutex_unlock(&t->lock);
-    struct timespec end = deadline_in(SOURCE_END_MS * NS_PER_MS);
-    deadline_join(t->thread, &end);
+}
+
+bool source_thread_free(struct source_thread *t, const struct timespec *end)
+{
+    source_thread_close(t);
+    bool is_back = deadline_join(t->thread, end);
     unref(t);
-    return NULL;
+    return is_back;
 }
 
 bool source_thread_ask(struct source_thread *t, int64_t t_ms)

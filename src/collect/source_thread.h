@@ -12,17 +12,18 @@
 #define COLLECT_SOURCE_THREAD_H
 
 #include <stdbool.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "collect/source.h"
 
-enum { SOURCE_END_MS = 2000 };
-
 struct source_thread;
 int source_thread_new(const struct source_kind *kind, const void *config, void (*wake)(void *ctx),
                       void *ctx, struct source_thread **ret) WARN_UNUSED;
-/* Waits SOURCE_END_MS at most. NULL is allowed; returns NULL. */
-struct source_thread *source_thread_free(struct source_thread *t);
+/* It is to end; nothing is waited for. */
+void source_thread_close(struct source_thread *t);
+/* Closes it, and waits until end at most. False: it is left behind, and goes on with its config. */
+bool source_thread_free(struct source_thread *t, const struct timespec *end);
 
 /* false: it has not come back from the last time. */
 bool source_thread_ask(struct source_thread *t, int64_t t_ms);

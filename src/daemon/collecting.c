@@ -262,7 +262,10 @@ struct collecting *collecting_free(struct collecting *k)
 {
     if (!k)
         return NULL;
+    bool is_over = !k->collector || collector_stop(k->collector);
     collector_free(k->collector);
+    if (!is_over)
+        return NULL; /* a source that hangs reads what it was told for as long as the process is */
     kafkas_free(k);
     mem_free(k->engines);
     config_unref(k->config);

@@ -543,18 +543,28 @@ static void test_sources_of_one_kind(void **state)
 /* The end does not wait for a driver. */
 static void test_source_left_behind(void **state)
 {
-    const struct collector_source source = {&made_up_kind, "config", 50, NULL};
+    const struct collector_source sources[] = {{&made_up_kind, "config", 50, "east"},
+                                               {&made_up_kind, "config", 50, "west"}};
     (void)state;
     reset();
     atomic_store(&made_up.n_ended, 0);
+    struct collector *c = start("scrape_configs: []\n", sources, 2);
+    assert_comes("source_up", "cluster", "west", 1);
+    assert_true(collector_stop(c));
+    collector_free(c);
+    assert_int_equal(atomic_load(&made_up.n_ended), 2);
+    atomic_store(&made_up.n_ended, 0);
     atomic_store(&made_up.n_read, 0);
     atomic_store(&made_up.hangs, 1);
-    struct collector *c = start("scrape_configs: []\n", &source, 1);
-    assert_becomes(atomic_load(&made_up.n_read) == 1);
+    c = start("scrape_configs: []\n", sources, 2);
+    assert_becomes(atomic_load(&made_up.n_read) == 2);
+    mono_t began = clock_mono();
+    assert_false(collector_stop(c));
+    assert_true(mono_diff(clock_mono(), began) < 3 * NS_PER_S); /* 2 s for all of them */
     collector_free(c);
     assert_int_equal(atomic_load(&made_up.n_ended), 0);
     atomic_store(&made_up.hangs, 0);
-    assert_becomes(atomic_load(&made_up.n_ended) == 1);
+    assert_becomes(atomic_load(&made_up.n_ended) == 2);
     forget_written();
 }
 
