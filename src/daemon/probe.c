@@ -36,6 +36,7 @@ static void begin(struct probe *p)
 {
     buf_clear(&p->answer);
     p->status = 0;
+    p->t_sent = MONO_NONE;
     if (http_pool_acquire(p->pool, &client_ops, p, true, &p->client) == 0)
         loop_timer_start(p->loop, &p->late, ANSWER_WITHIN_NS);
     else
@@ -257,7 +258,6 @@ void probe_begin(struct probe *p, bool is_idle)
     if (p->client)
         return;
     p->is_asking = is_tokenizers_turn(p);
-    p->t_sent = MONO_NONE;
     if (p->is_asking || is_idle)
         begin(p);
 }

@@ -214,6 +214,8 @@ void probes_stop(struct probes *p)
         pthread_join(p->thread, NULL);
     }
     p->is_running = false;
+    if (p->loop) /* a configuration that came too late for the thread starts timers */
+        loop_turn(p->loop, 0);
     for (size_t i = 0; i < p->n; i++) {
         probe_stop(&p->slots[i].probe);
         loop_timer_stop(p->loop, &p->slots[i].next);

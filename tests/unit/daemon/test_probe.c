@@ -154,6 +154,10 @@ static void forms_one_after_the_other(void **state)
         take_request();
         assert_true(peer_has(&up, members[i]));
         answer(i % 2 == 0 ? 422 : 200, "{}");
+        enum tokenizer_form asked = probe.form;
+        PUMP(loop, (void)0, probe.form != asked);
+        if (probe.client) /* the next one was not sent yet */
+            assert_false(mono_is_set(probe.t_sent));
     }
     PUMP(loop, (void)0, probe.tokenizer == PROBE_ABSENT);
     assert_null(probe.client);
