@@ -136,8 +136,6 @@ int targets_explain_main(int argc, char **argv)
             return EXIT_OK;
         }
     }
-    if (argc < 2 || strcmp(argv[1], "explain") != 0)
-        return wrong_usage("the command is explain");
     for (int i = 2; i < argc; i++) {
         if (strcmp(argv[i], "--json") == 0)
             as_json = true;
