@@ -8,6 +8,7 @@
 #include "cli/dialog.h"
 #include "cli/flag.h"
 #include "cli/targets_explain.h"
+#include "cli/terminal.h"
 
 struct options {
     struct talk_place at;
@@ -63,7 +64,7 @@ static int options_parse(int argc, char **argv, struct options *o, struct err *r
     return r == 0 ? dialog_read_words(argc, argv, &words, read_flag, o, reterr) : r;
 }
 
-/* --- the answer, for people --- */
+/* --- the answer --- */
 
 static const char *text_of(const json_t *object, const char *key)
 {
@@ -161,67 +162,130 @@ static void print_source(const json_t *s)
         printf("%lld samples\n", (long long)json_integer_value(json_object_get(s, "n_samples")));
 }
 
-/* Of something that is not as it should be: a job's discovery, its limit. */
-static size_t print_job(const json_t *j)
+/* What is not as it should be: a job's limit, its discoveries. */
+static void print_job(const json_t *j)
 {
-    size_t i, n = 0;
+    size_t i;
     json_t *d;
-    if (text_of(j, "words")[0] && ++n)
+    if (text_of(j, "words")[0])
         printf("job %s of %s: %s\n", text_of(j, "job"), text_of(j, "file"), text_of(j, "words"));
     json_array_foreach(json_object_get(j, "discoveries"), i, d)
     {
-        if (text_of(d, "words")[0] && ++n)
+        if (text_of(d, "words")[0])
             printf("job %s of %s: %s\n", text_of(j, "job"), text_of(j, "file"),
                    text_of(d, "words"));
     }
-    return n;
 }
 
-/* Returns how much is not as it should be. */
-static size_t print_all(const json_t *root, bool is_whole)
+static void print_all(const json_t *root, bool is_whole)
 {
     const json_t *targets = json_object_get(root, "targets");
-    size_t i, n_bad = 0;
+    size_t i;
     json_t *one;
     json_array_foreach(targets, i, one)
     {
         print_target(one, is_whole);
-        n_bad += strcmp(text_of(one, "health"), "down") == 0;
     }
     if (json_array_size(targets) == 0)
         printf(
             "nothing is scraped: upstreams[].metrics, scrape.targets and scrape.files say what\n");
-    json_array_foreach(json_object_get(root, "jobs"), i, one) n_bad += print_job(one);
+    json_array_foreach(json_object_get(root, "jobs"), i, one)
+    {
+        print_job(one);
+    }
+    json_array_foreach(json_object_get(root, "sources"), i, one)
+    {
+        print_source(one);
+    }
+}
+
+/* --- all of it --- */
+
+static bool has_words(const json_t *j)
+{
+    size_t i;
+    json_t *d;
+    json_array_foreach(json_object_get(j, "discoveries"), i, d)
+    {
+        if (text_of(d, "words")[0])
+            return true;
+    }
+    return text_of(j, "words")[0] != '\0';
+}
+
+static bool is_all_well(const json_t *root)
+{
+    bool is_well = true;
+    size_t i;
+    json_t *one;
+    json_array_foreach(json_object_get(root, "targets"), i, one)
+    {
+        is_well = is_well && strcmp(text_of(one, "health"), "down") != 0;
+    }
+    json_array_foreach(json_object_get(root, "jobs"), i, one)
+    {
+        is_well = is_well && !has_words(one);
+    }
     json_array_foreach(json_object_get(root, "sources"), i, one)
     {
         const char *state = text_of(one, "state");
-        print_source(one);
-        n_bad += strcmp(state, "broken") == 0 || strcmp(state, "hanging") == 0;
+        is_well = is_well && strcmp(state, "broken") != 0 && strcmp(state, "hanging") != 0;
     }
-    return n_bad;
+    return is_well;
 }
 
-static int show(const struct options *o, struct span body, size_t *ret_n_bad, struct err *reterr)
+/* All texts, as a terminal may have them: there are those of targets and their pages. */
+static int tame(json_t *v)
+{
+    struct buf shown;
+    const char *key;
+    json_t *one;
+    size_t i;
+    int r = 0;
+    json_object_foreach(v, key, one)
+    {
+        r = r < 0 ? r : tame(one);
+    }
+    json_array_foreach(v, i, one)
+    {
+        r = r < 0 ? r : tame(one);
+    }
+    if (!json_is_string(v))
+        return r;
+    buf_init(&shown, TALK_ANSWER_MAX);
+    r = terminal_put(span_cstr(json_string_value(v)), &shown);
+    if (r == 0 &&
+        json_string_setn(v, buf_len(&shown) > 0 ? buf_span(&shown).p : "", buf_len(&shown)) < 0)
+        r = -ENOMEM;
+    buf_done(&shown);
+    return r;
+}
+
+static int show(const struct options *o, struct span body, bool *ret_is_well, struct err *reterr)
 {
     json_t *root = dialog_load(body);
+    int r = 0;
     if (!root)
         return talk_misread(&o->at, 200, "targets", -EBADMSG, reterr);
+    *ret_is_well = is_all_well(root);
     if (o->is_json)
         (void)fwrite(body.p, 1, body.n, stdout); /* nobody is left to tell where this fails */
+    else if ((r = tame(root)) < 0)
+        err_set(reterr, r, "%s", err_str(r));
     else
-        *ret_n_bad = print_all(root, o->is_whole);
+        print_all(root, o->is_whole);
     json_decref(root);
-    return 0;
+    return r;
 }
 
-static int run(const struct options *o, size_t *ret_n_bad, struct err *reterr)
+static int run(const struct options *o, bool *ret_is_well, struct err *reterr)
 {
     const struct talk_question q = {.path = "/api/v1/collected", .method = "GET", .flag = "--url"};
     struct buf body;
     buf_init(&body, TALK_ANSWER_MAX);
     int r = dialog_get(&o->at, q, &body, NULL, reterr);
     if (r == 0)
-        r = show(o, buf_span(&body), ret_n_bad, reterr);
+        r = show(o, buf_span(&body), ret_is_well, reterr);
     buf_done(&body);
     return r;
 }
@@ -230,7 +294,7 @@ int targets_main(int argc, char **argv)
 {
     struct options o;
     struct err err = {0};
-    size_t n_bad = 0;
+    bool is_well = false;
     if (argc > 1 && strcmp(argv[1], "explain") == 0)
         return targets_explain_main(argc, argv);
     int r = options_parse(argc, argv, &o, &err);
@@ -240,8 +304,8 @@ int targets_main(int argc, char **argv)
     }
     if (r < 0)
         return flag_complain("targets", &err);
-    r = run(&o, &n_bad, &err);
+    r = run(&o, &is_well, &err);
     if (r < 0)
         (void)flag_complain("targets", &err);
-    return r < 0 ? 1 : n_bad > 0;
+    return r < 0 || !is_well;
 }

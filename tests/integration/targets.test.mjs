@@ -104,6 +104,9 @@ test('an engine that had its page and loses it is down', async (t) => {
   const { code: status, stdout } = await targetsOf(gateway);
   assert.equal(status, 1);
   assert.match(stdout, /^down +http.*: it answered with status 404$/m);
+  const asJson = await targetsOf(gateway, '--json');
+  assert.equal(asJson.code, 1);
+  assert.equal(JSON.parse(asJson.stdout).targets[0].health, 'down');
 });
 
 test('another Prometheus gets the common names by /federate', { skip: missing('prometheus') }, async (t) => {
@@ -169,6 +172,16 @@ test('pages of the configuration, jobs of scrape files with relabelling; a reloa
   const { code: status, stderr } = await run(['config', 'check', gateway.configFile]);
   assert.equal(status, 1);
   assert.match(stderr, /prometheus\.yml:3:3: .*scrape_intervall[^]*scrape_interval/);
+});
+
+test('what a terminal would obey does not reach it', async (t) => {
+  const upstream = await Sim.start(t);
+  const other = await page(t, { body: 'a 1\n' });
+  const file = join(tempDir(t), 'prometheus.yml');
+  writeFileSync(file, JSON.stringify({ scrape_configs: [{ job_name: 'red\u001b[31m', static_configs: [{ targets: [other.at] }] }] }));
+  const gateway = await start(t, upstream, { scrape: { ...FAST, files: [file] } });
+  await waitFor('the target', async () => (await collected(gateway)).targets.length === 2);
+  assert.match((await targetsOf(gateway)).stdout, /\(job red\?\[31m\)/);
 });
 
 test('this machine, its clock, and that there is no GPU', async (t) => {
