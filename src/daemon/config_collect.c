@@ -24,8 +24,11 @@ static int page_error(const struct config_source *source, const struct yaml_node
 {
     char shown[ERR_LIST_SHOWN_MAX];
     struct err *e = config_keys_error(source, node);
-    (void)err_set(e, -EINVAL, "\"%s\" is no address of a page of metrics",
-                  err_list_shown(span_cstr(text), shown));
+    if (strpbrk(text, "@?")) /* a password or a token may stand there */
+        (void)err_set(e, -EINVAL, "a page's address has neither credentials nor parameters");
+    else
+        (void)err_set(e, -EINVAL, "\"%s\" is no address of a page of metrics",
+                      err_list_shown(span_cstr(text), shown));
     err_hint(e, "%s", hint);
     return -EINVAL;
 }
@@ -61,7 +64,9 @@ static int page_set(const struct config_source *source, const struct config_key 
     bool is_good = r == 0 && (strcmp(text, "auto") == 0 || strcmp(text, "none") == 0 ||
                               text[0] == '/' || is_page_url(span_cstr(text)));
     if (r == 0 && !is_good)
-        r = page_error(source, node, text, "auto, none, a path like /metrics, or a URL");
+        r = page_error(source, node, text,
+                       "auto, none, a path like /metrics, or a URL; credentials and parameters go "
+                       "into scrape.files");
     config_type_text.done(key, &text);
     return r < 0 ? r : config_type_text.set(source, key, node, is_append, field);
 }
