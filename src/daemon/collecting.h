@@ -6,7 +6,7 @@
  *            collector; GPUs, host, clock and Kafka its sources; what it brings goes to the store.
  * Files:     read as a whole before any of them counts (collecting_read), so that a mistake changes
  *            nothing: at the start it ends the program, on a reload the old ones stay.
- * Threading: collecting_write_* on any thread, the others on the main one.
+ * Threading: collecting_collector on any thread, the others on the main one.
  */
 #ifndef DAEMON_COLLECTING_H
 #define DAEMON_COLLECTING_H

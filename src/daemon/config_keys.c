@@ -679,7 +679,8 @@ const struct config_key config_keys[] = {
         .reload = CONFIG_RELOAD,
         .offset = FIELD(scrape_interval_ns),
         .help = "How often upstreams and `scrape.targets` are scraped, and this machine, its GPUs "
-                "and Kafka are looked at. Jobs of `scrape.files` have their own.",
+                "and Kafka are looked at: these as often as at the start, until a restart. Jobs "
+                "of `scrape.files` have their own.",
     },
     {
         .path = "scrape.timeout",
