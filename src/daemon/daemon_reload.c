@@ -160,10 +160,13 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
         if (r < 0)
             err_set(reterr, r, "could not take the targets: %s", err_str(r));
     }
-    if (r == 0 && d->discovery)
-        r = discovery_post_routes(d->discovery, routes);
-    if (r == 0)
-        r = probes_post(d->probes, config, gateway, routes);
+    if (r == 0) {
+        r = d->discovery ? discovery_post_routes(d->discovery, routes) : 0;
+        if (r == 0)
+            r = probes_post(d->probes, config, gateway, routes);
+        if (r < 0)
+            err_set(reterr, r, "could not tell those who ask upstreams: %s", err_str(r));
+    }
     if (r == 0) {
         upstreams_limit(&d->upstreams, gateway);
         log_level_set(config->log_level);
@@ -194,7 +197,7 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
 int daemon_reload(struct daemon *d, struct config *config, struct file_mistakes *reterrs,
                   struct err *reterr)
 {
-    err_list_init(&reterrs->list);
+    named_files_init(reterrs);
     (void)pthread_mutex_lock(&d->lock);
     int r = reload(d, config, reterrs, reterr);
     (void)pthread_mutex_unlock(&d->lock);
