@@ -7,6 +7,8 @@
 #include "daemon/collecting.h"
 #include "yaml/write.h"
 
+enum { URL_MAX = 4096 };
+
 static void duration(struct yamlw *w, const char *key, int64_t ns)
 {
     char text[32];
@@ -79,14 +81,34 @@ static int upstream_url(const struct config_upstream *u, struct buf *out)
     return r < 0 ? r : buf_append(out, is_auto ? SPAN("/metrics") : page);
 }
 
+/* A server behind several upstreams has one page. */
+static int is_listed(const struct config *c, size_t n_before, struct span url, bool *ret)
+{
+    struct buf other;
+    int r = 0;
+    buf_init(&other, URL_MAX);
+    *ret = false;
+    for (size_t i = 0; r == 0 && i < n_before && !*ret; i++) {
+        buf_clear(&other);
+        r = upstream_url(&c->upstreams.items[i], &other);
+        *ret = r == 0 && span_eq(buf_span(&other), url);
+    }
+    buf_done(&other);
+    return r;
+}
+
 static void upstreams(struct yamlw *w, const struct config *c)
 {
     job_begin(w, "upstreams", c);
     for (size_t i = 0; i < c->upstreams.n; i++) {
         struct buf url;
-        buf_init(&url, 4096);
-        yamlw_fail(w, upstream_url(&c->upstreams.items[i], &url));
-        if (buf_len(&url) > 0)
+        bool is_there = false;
+        buf_init(&url, URL_MAX);
+        int r = upstream_url(&c->upstreams.items[i], &url);
+        if (r == 0)
+            r = is_listed(c, i, buf_span(&url), &is_there);
+        yamlw_fail(w, r);
+        if (buf_len(&url) > 0 && !is_there)
             target(w, buf_span(&url), c->upstreams.items[i].name);
         buf_done(&url);
     }

@@ -61,8 +61,9 @@ static int page_set(const struct config_source *source, const struct config_key 
 {
     char *text = NULL;
     int r = config_type_text.set(source, key, node, is_append, &text);
-    bool is_good = r == 0 && (strcmp(text, "auto") == 0 || strcmp(text, "none") == 0 ||
-                              text[0] == '/' || is_page_url(span_cstr(text)));
+    bool is_good =
+        r == 0 && (strcmp(text, "auto") == 0 || strcmp(text, "none") == 0 ||
+                   (text[0] == '/' && !strchr(text, '?')) || is_page_url(span_cstr(text)));
     if (r == 0 && !is_good)
         r = page_error(source, node, text,
                        "auto, none, a path like /metrics, or a URL; credentials and parameters go "

@@ -428,7 +428,8 @@ static const struct config_key keys[] = {
         .help =
             "Page of the engine's own metrics, scraped into the history: a URL, a path at this "
             "upstream's host and port, or `none`. `auto`: `/metrics` where the URL is `http://`; "
-            "an upstream without such a page is left alone.",
+            "an upstream without such a page is left alone. One that several have is scraped "
+            "once, under the name of the first.",
     },
     {
         .path = "probe",

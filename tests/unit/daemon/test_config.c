@@ -432,6 +432,10 @@ static const struct mistake mistakes[] = {
      "a page's address has neither credentials nor parameters",
      "auto, none, a path like /metrics, or a URL; credentials and parameters go into "
      "scrape.files"},
+    {"upstreams: [{url: 'http://h', metrics: '/metrics?token=secret'}]\n", 1, 40,
+     "a page's address has neither credentials nor parameters",
+     "auto, none, a path like /metrics, or a URL; credentials and parameters go into "
+     "scrape.files"},
     {UPSTREAM "scrape: {targets: ['http://h/metrics?token=secret']}\n", 2, 19,
      "a page's address has neither credentials nor parameters",
      "http://HOST:PORT/metrics; credentials and parameters go into scrape.files"},
