@@ -279,7 +279,8 @@ static void populated_alert(struct writer *w, enum slo_objective o)
         "          unless on (slo) slo:total:increase1d{slo=\"%s\",objective=\"%s\"}\n",
         w->slo->name, POPULATED_MIN, w->slo->name, a.objective);
     if (o == SLO_QUEUE)
-        put(w, "          unless on () vllm:request_queue_time_seconds_count\n");
+        put(w, "          unless on () engine_queue_seconds_count\n"
+               "          unless on () vllm:request_queue_time_seconds_count\n");
     alert_labels(w, &a);
     put(w,
         "          summary: 'SLO %s: %s has no samples, and can never alert'\n"
@@ -292,8 +293,9 @@ static void populated_alert(struct writer *w, enum slo_objective o)
                        : "Remove the objective, or find out why what it measures is never seen.");
 }
 
-/* Until engines tell each request's wait, their own histogram is the only place where it shows.
- * With so many requests that those over the objective are min_bad at least. */
+/* Until engines tell each request's wait, their own histogram is the only place where it shows:
+ * under the gateway's name, or vLLM's where Prometheus scrapes it itself. Each engine for itself,
+ * since bounds differ; with so many requests that those over the objective are min_bad at least. */
 static void engine_queue_alert(struct writer *w)
 {
     const struct slo_target *t = &w->slo->targets[SLO_QUEUE];
@@ -304,19 +306,23 @@ static void engine_queue_alert(struct writer *w)
 
     alert_begin(w, &a);
     put(w,
-        "          histogram_quantile(%.12g, sum by (le) "
-        "(rate(vllm:request_queue_time_seconds_bucket[30m]))) > %.12g\n"
-        "          and on () sum(increase(vllm:request_queue_time_seconds_count[30m])) >= %.12g\n"
+        "          histogram_quantile(%.12g, sum by (le, job, instance) (\n"
+        "            rate(engine_queue_seconds_bucket[30m])\n"
+        "            or on (job, instance) rate(vllm:request_queue_time_seconds_bucket[30m])\n"
+        "          )) > %.12g\n"
+        "          and on (job, instance) sum by (job, instance) (\n"
+        "            increase(engine_queue_seconds_count[30m])\n"
+        "            or on (job, instance) increase(vllm:request_queue_time_seconds_count[30m])\n"
+        "          ) >= %.12g\n"
         "          unless on () slo:total:increase1d{slo=\"%s\",objective=\"queue\"}\n",
         t->target, (double)t->threshold_ns / NS_PER_S, least, w->slo->name);
     alert_labels(w, &a);
     put(w,
-        "          summary: 'SLO %s: requests wait {{ $value | humanizeDuration }} in the engines, "
-        "%s is the objective'\n"
+        "          summary: 'SLO %s: requests wait {{ $value | humanizeDuration }} in the engine "
+        "{{ $labels.instance }}, %s is the objective'\n"
         "          description: '{{ $value | humanizeDuration }} is what %.6g %% of the requests "
-        "of "
-        "the last 30m waited at most in all vLLM engines; the objective is %s. Engines tell no "
-        "times of single requests, so that this stands in for it.'\n",
+        "of the last 30m waited at most in the engine {{ $labels.instance }}; the objective is %s. "
+        "It tells no times of single requests, so that this stands in for it.'\n",
         w->slo->name, slo_duration_text(t->threshold_ns, text), t->target * 100, text);
 }
 

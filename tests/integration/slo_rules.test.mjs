@@ -69,7 +69,8 @@ async function alertText(file, alert, slo, objective) {
 
 function expanded(alert, value) {
   const texts = Object.entries(alert.exp_annotations)
-    .map(([name, text]) => [name, text.replace(/\{\{.*?\}\}/, value)]);
+    .map(([name, text]) => [name, text.replace(/\{\{.*?\}\}/, value)
+      .replaceAll('{{ $labels.instance }}', alert.exp_labels.instance ?? '')]);
   return { ...alert, exp_annotations: Object.fromEntries(texts) };
 }
 
@@ -177,6 +178,23 @@ test('requests flow and none has a first token: told as never populated', async 
   const bucket = (le, values) =>
     ({ series: `vllm:request_queue_time_seconds_bucket{model_name="m",le="${le}"}`, values });
   const at = '7350s'; // between two steps of 5 minutes
+  /** A histogram of an engine: requests per 30 s at most as slow as each bound. */
+  const histogram = (name, labels, perBound, n) => [
+    ...[...Object.entries(perBound), ['+Inf', n]].map(([le, k]) => ({ series: `${name}_bucket{${labels},le="${le}"}`, values: `0+${k}x600` })),
+    { series: `${name}_count{${labels}}`, values: `0+${n}x600` }];
+  const vllm = 'vllm:request_queue_time_seconds', own = 'engine_queue_seconds';
+  const engines = [
+    ...histogram(own, 'job="upstreams",instance="slow:1",model="m"', { '1.0': 1.5, '5.0': 1.5, '10.0': 3 }, 3),
+    ...histogram(vllm, 'job="upstreams",instance="slow:1",model_name="m"', { '1.0': 9, '5.0': 9, '10.0': 9 }, 9),
+    ...histogram(vllm, 'job="vllm",instance="slow:2",model_name="m"', { '1.0': 1.5, '5.0': 1.5, '10.0': 3 }, 3),
+    ...histogram(own, 'job="upstreams",instance="quick:1"', { '0.01': 90, '0.9': 90, '60.0': 90 }, 90),
+    ...histogram(own, 'job="upstreams",instance="rare:1"', { '1.0': 0.5, '10.0': 1 }, 1),
+    ...histogram(vllm, 'job="upstreams",instance="rare:1"', { '1.0': 0.5, '10.0': 1 }, 1), // once, not twice 60
+  ];
+  const slow = async (labels) => {
+    const alert = await alertText(made.file, 'SLOEngineQueueSlow', 'chat', 'queue');
+    return expanded({ ...alert, exp_labels: { ...alert.exp_labels, ...labels } }, '9.5s');
+  };
   await testRules(made, 'never', [
     { interval: '30s', input_series: [...flows, ...never], alert_rule_test: [
       { eval_time: at, alertname: 'SLONeverPopulated', exp_alerts: await told(['ttft', 'tpot', 'queue']) },
@@ -189,6 +207,12 @@ test('requests flow and none has a first token: told as never populated', async 
       { eval_time: at, alertname: 'SLONeverPopulated', exp_alerts: await told(['ttft', 'tpot']) },
       { eval_time: at, alertname: 'SLOEngineQueueSlow',
         exp_alerts: [expanded(await alertText(made.file, 'SLOEngineQueueSlow', 'chat', 'queue'), '9.5s')] },
+    ] },
+    // The gateway's own names go before vLLM's of the same engine; engines with other bounds count for themselves.
+    { interval: '30s', input_series: [...flows, ...never, ...engines], alert_rule_test: [
+      { eval_time: at, alertname: 'SLONeverPopulated', exp_alerts: await told(['ttft', 'tpot']) },
+      { eval_time: at, alertname: 'SLOEngineQueueSlow', exp_alerts: [
+        await slow({ job: 'upstreams', instance: 'slow:1' }), await slow({ job: 'vllm', instance: 'slow:2' })] },
     ] },
     // As slow, and with 60 requests in 30 minutes not six would be too slow for certain.
     { interval: '30s', input_series: [...flows, ...never, { ...engine, values: '0+1x600' },
