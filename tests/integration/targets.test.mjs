@@ -184,6 +184,15 @@ test('what a terminal would obey does not reach it', async (t) => {
   assert.match((await targetsOf(gateway)).stdout, /\(job red\?\[31m\)/);
 });
 
+test('a Kafka that does not answer is told as broken, for LLMKafkaUnread to read', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await start(t, upstream, { kafka: [{ name: 'jobs', brokers: '127.0.0.1:1', groups: ['workers'] }] });
+  assert.equal(await value(gateway, 'source_up{source="kafka"}'), 0);
+  const { code: status, stdout } = await targetsOf(gateway);
+  assert.equal(status, 1, stdout);
+  assert.match(stdout, /^broken +kafka: \S/m);
+});
+
 test('this machine, its clock, and that there is no GPU', async (t) => {
   const upstream = await Sim.start(t);
   const gateway = await start(t, upstream, { gpu: { source: 'nvidia-smi' }, host: { engines: [{ name: 'sim', port: upstream.port }] } });
