@@ -117,6 +117,15 @@ static int take_path(struct wish *w, struct flag *f, const char **ret, struct er
     return r;
 }
 
+static int take_timeout(struct wish *w, struct flag *f, struct err *reterr)
+{
+    int r = flag_duration(f, &w->ask.timeout_ns, reterr);
+
+    return r == 0 && w->ask.timeout_ns <= 0
+               ? err_set(reterr, -EINVAL, "--timeout: it is longer than 0")
+               : r;
+}
+
 static int take_flag(struct wish *w, struct flag *f, const char **ret_config, struct err *reterr)
 {
     if (flag_is(f, "key-env"))
@@ -132,7 +141,7 @@ static int take_flag(struct wish *w, struct flag *f, const char **ret_config, st
     if (flag_is(f, "ca"))
         return take_path(w, f, &w->ask.ca_file, reterr);
     if (flag_is(f, "timeout"))
-        return flag_duration(f, &w->ask.timeout_ns, reterr);
+        return take_timeout(w, f, reterr);
     if (!flag_is(f, "json"))
         return err_set(reterr, -EINVAL, "unknown flag --%.*s", SPAN_ARG(f->name));
     w->as_json = true;
@@ -165,8 +174,6 @@ static int take_args(struct wish *w, int argc, char **argv, const char **ret_con
         if (r > 0 && take_flag(w, &f, ret_config, reterr) < 0)
             return -EINVAL;
     }
-    if (r == 0 && w->ask.timeout_ns < 0)
-        return err_set(reterr, -EINVAL, "--timeout: it is longer than 0");
     return r;
 }
 

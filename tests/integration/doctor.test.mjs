@@ -439,7 +439,7 @@ test('a table: the main cause, what follows from it, no secrets', async (t) => {
 });
 
 test('wrong usage', async (t) => {
-  for (const args of [['--nonsense'], ['a', 'b'], ['--api', 'x'], ['--timeout', 'x']]) {
+  for (const args of [['--nonsense'], ['a', 'b'], ['--api', 'x'], ['--timeout', 'x'], ['--timeout', '0s']]) {
     const { run } = await import('./lib/process.mjs');
     const { code, stderr } = await run(['doctor', ...args]);
     assert.equal(code, 2, args.join(' '));
