@@ -50,6 +50,7 @@ export class Gateway {
       admin: { listen: '127.0.0.1:0' },
       workers: 1,
       probe: { interval: '0s' }, // likewise
+      gpu: { source: 'none' }, host: { metrics: false }, // the shipped alerts tell of machines, too
     };
     g.writeConfig(config);
     const args = ['serve', '-c', g.configFile, ...flags];
