@@ -54,9 +54,10 @@ static int read_named(const struct config *c, struct file_mistakes *errs, struct
         return r;
     alarms_files_done(&files);
     r = collecting_read(c, &pages, errs, err);
-    if (r == 0)
-        collecting_files_done(&pages);
-    return r;
+    if (r < 0)
+        return r;
+    collecting_files_done(&pages);
+    return collecting_check(c, err);
 }
 
 static int check_named(const char *path, const struct config *c)

@@ -187,15 +187,34 @@ static int tell_kafka(struct kafka_told *t, const struct config_kafka *from, int
     return r;
 }
 
+static void kafka_done(struct kafka_told *t)
+{
+    for (size_t i = 0; i < t->config.n_properties; i++)
+        mem_free((void *)(uintptr_t)t->properties[i].name); /* our own copy */
+    mem_free(t->properties);
+}
+
 static void kafkas_free(struct collecting *k)
 {
-    for (size_t i = 0; i < k->n_kafkas; i++) {
-        struct kafka_told *t = &k->kafkas[i];
-        for (size_t j = 0; j < t->config.n_properties; j++)
-            mem_free((void *)(uintptr_t)t->properties[j].name); /* our own copy */
-        mem_free(t->properties);
-    }
+    for (size_t i = 0; i < k->n_kafkas; i++)
+        kafka_done(&k->kafkas[i]);
     mem_free(k->kafkas);
+}
+
+int collecting_check(const struct config *c, struct err *reterr)
+{
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < c->kafkas.n; i++) {
+        struct config_kafka here = c->kafkas.items[i];
+        struct kafka_told t = {.properties = NULL};
+        here.properties_file = here.properties_env = (struct config_texts){0};
+        if (tell_kafka(&t, &here, c->scrape_interval_ns / NS_PER_MS) < 0)
+            r = err_set(reterr, -ENOMEM, "out of memory");
+        else
+            r = kafka_check(&t.config, reterr);
+        kafka_done(&t);
+    }
+    return r;
 }
 
 static int add_kafkas(struct collecting *k, struct err *reterr)

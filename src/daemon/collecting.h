@@ -26,6 +26,9 @@ struct collecting_files {
 int collecting_read(const struct config *c, struct collecting_files *ret,
                     struct file_mistakes *reterrs, struct err *reterr) WARN_UNUSED;
 void collecting_files_done(struct collecting_files *f);
+/* Whether Kafka's clusters can be asked as it says there. What stands in files and variables is not
+ * looked at: it is of the machine and the user that it will run as. */
+int collecting_check(const struct config *c, struct err *reterr) WARN_UNUSED;
 
 /* collecting_own.c: jobs of what stands in the configuration itself, as a scrape file. */
 int collecting_own_write(const struct config *c, struct buf *out) WARN_UNUSED;

@@ -193,6 +193,18 @@ test('a Kafka that does not answer is told as broken, for LLMKafkaUnread to read
   assert.match(stdout, /^broken +kafka: \S/m);
 });
 
+test('a Kafka that cannot be asked is a mistake of the configuration', async (t) => {
+  const file = join(tempDir(t), 'inferometer.yml');
+  const kafka = { name: 'jobs', brokers: 'k:9092', groups: ['workers'] };
+  for (const [more, said] of [[{ properties: ['sasl.password=x'] }, /"sasl.password" is a secret/],
+    [{ brokers: '' }, /no brokers/], [{ properties_file: ['sasl.password=/not/on/this/machine'] }, null]]) {
+    writeFileSync(file, JSON.stringify({ upstreams: 'http://127.0.0.1:1', kafka: [{ ...kafka, ...more }] }));
+    const { code: status, stderr } = await run(['config', 'check', file]);
+    assert.equal(status, said ? 1 : 0, stderr);
+    if (said) assert.match(stderr, said);
+  }
+});
+
 test('this machine, its clock, and that there is no GPU', async (t) => {
   const upstream = await Sim.start(t);
   const gateway = await start(t, upstream, { gpu: { source: 'nvidia-smi' }, host: { engines: [{ name: 'sim', port: upstream.port }] } });
