@@ -429,7 +429,8 @@ static const struct config_key keys[] = {
             "Page of the engine's own metrics, scraped into the history: a URL, a path at this "
             "upstream's host and port, or `none`. `auto`: `/metrics` where the URL is `http://`; "
             "an upstream without such a page is left alone. One that several have is scraped "
-            "once, under the name of the first.",
+            "once, under the name of the first. Neither the key nor `tls` of the upstream is used "
+            "for it: a page that needs them goes into `scrape.files`.",
     },
     {
         .path = "probe",
