@@ -29,7 +29,7 @@ enum { GAP_BYTES = 0 };
 
 enum { ALIGN_BYTES = _Alignof(max_align_t) };
 
-#define BLOCK_MIN_BYTES (4 * KIB)
+#define BLOCK_MIN_BYTES (KIB / 2) /* many hold one rule, one expression, one template */
 #define BLOCK_MAX_BYTES (1 * MIB)
 
 struct arena_block {

@@ -3,10 +3,14 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <link.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdint.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "base/span.h"
@@ -57,6 +61,35 @@ int process_start_thread(pthread_t *ret, const pthread_attr_t *attr, void *(*run
     int r = -pthread_create(ret, attr, run, arg);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return r;
+}
+
+void process_return_freed_memory(void)
+{
+    enum { PART_BYTES = 128 * KIB };
+    (void)mallopt(M_MMAP_THRESHOLD, PART_BYTES); /* set, neither grows any more */
+    (void)mallopt(M_TRIM_THRESHOLD, PART_BYTES);
+}
+
+static int forget_code_pages(struct dl_phdr_info *object, size_t size, void *arg)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    (void)size;
+    (void)arg;
+    for (size_t i = 0; i < object->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || (part->p_flags & PF_W))
+            continue;
+        uintptr_t from = (object->dlpi_addr + part->p_vaddr) & ~(page - 1);
+        uintptr_t to = (object->dlpi_addr + part->p_vaddr + part->p_memsz + page - 1) & ~(page - 1);
+        (void)madvise((void *)from, to - from,
+                      MADV_DONTNEED); /* a kernel that will not, need not */
+    }
+    return 0;
+}
+
+void process_forget_code_pages(void)
+{
+    (void)dl_iterate_phdr(forget_code_pages, NULL);
 }
 
 void process_name_thread(const char *name)

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "base/process.h"
 #include "cli/flag.h"
 #include "cli/nofile.h"
 #include "cli/signals.h"
@@ -239,12 +240,14 @@ static int serve(struct config *config, const struct config_args *args)
     char status[STATUS_MAX];
     int r;
 
+    process_return_freed_memory();
     signals_block();
     nofile_raise();
     log_level_set(config->log_level);
     notify_open(&s.notify);
     r = start(&s, config, &err);
     if (r == 0) {
+        process_forget_code_pages();
         announce(s.d, config);
         notify_ready(&s.notify, status_text(&s, status));
         attend(&s);

@@ -24,7 +24,7 @@ enum { BUSY_TIMEOUT_MS = 2000, FILE_MODE = 0640, MODE_OTHERS = 0007 };
     "PRAGMA foreign_keys=OFF;"                                                                     \
     "PRAGMA trusted_schema=OFF;"                                                                   \
     "PRAGMA temp_store=MEMORY;"                                                                    \
-    "PRAGMA cache_size=-1024;"
+    "PRAGMA cache_size=-512;"
 
 #define SETTINGS_WRITE                                                                             \
     "PRAGMA journal_mode=WAL;"                                                                     \

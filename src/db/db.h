@@ -7,7 +7,7 @@
  * Settings:  WAL, synchronous=NORMAL for the writer, busy_timeout, mmap off, foreign keys off,
  *            incremental vacuum in files made here; readers are read-only connections with
  *            query_only. Files are nothing to others (0640, and their bits taken from older ones).
- * Memory:    SQLite's too comes from base/mem.h, and at most 1 MiB of pages a connection.
+ * Memory:    SQLite's too comes from base/mem.h, and at most 512 KiB of pages a connection.
  * Errors:    negative errno: -ENOSPC (disk or quota full), -EROFS, -EIO, -EBUSY (locked beyond the
  *            timeout), -EBADMSG (damaged), -ENOMEM, -EPROTO (a schema newer than this program
  *            knows, or a database of something else), -ECANCELED (interrupted), -EINVAL (SQL that

@@ -27,7 +27,7 @@ static inline uint8_t *bytes_room(struct bytes *b, size_t n)
     enum { FIRST_BYTES = 48, MAX_BYTES = 1 << 30 };
     if (LIKELY(n <= b->cap - b->n))
         return b->p + b->n;
-    size_t cap = b->cap + b->cap / 2;
+    size_t cap = b->cap + b->cap / 4;
     if (cap < b->n + n)
         cap = b->n + n;
     if (cap < FIRST_BYTES)
