@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sim/workload.c - requests live in chunks that are freed at the end, and go round between the
+ * sim/workload.c - requests live in slabs that are freed at the end, and go round between the
  * engine and a list of idle ones.
  */
 #include "sim/workload.h"
@@ -127,29 +127,29 @@ double workload_dist_mean_ns(const struct workload_dist *d)
 
 /* --- the run --- */
 
-enum { CHUNK_TASKS = 64 };
+enum { SLAB_TASKS = 64 };
 
 struct task {
     struct batching_request request;
     struct list link; /* idle ones */
 };
 
-struct chunk {
+struct task_slab {
     struct list link;
-    struct task tasks[CHUNK_TASKS];
+    struct task tasks[SLAB_TASKS];
 };
 
 static int task_take(struct workload_run *w, struct task **ret)
 {
-    struct chunk *c;
+    struct task_slab *s;
 
     if (list_is_empty(&w->_idle)) {
-        c = mem_zalloc(1, sizeof(*c));
-        if (!c)
+        s = mem_zalloc(1, sizeof(*s));
+        if (!s)
             return -ENOMEM;
-        list_push_back(&w->_chunks, &c->link);
-        for (size_t i = 0; i < CHUNK_TASKS; i++)
-            list_push_back(&w->_idle, &c->tasks[i].link);
+        list_push_back(&w->_slabs, &s->link);
+        for (size_t i = 0; i < SLAB_TASKS; i++)
+            list_push_back(&w->_idle, &s->tasks[i].link);
     }
     *ret = CONTAINER_OF(w->_idle.next, struct task, link);
     list_remove(&(*ret)->link);
@@ -264,7 +264,7 @@ int workload_run_init(struct workload_run *w, const struct batching_config *engi
     *w = (struct workload_run){
         .now = {NS_PER_S}, .ttft_limit_ns = 2 * NS_PER_S, .tpot_limit_ns = 200 * NS_PER_MS};
     list_init(&w->_idle);
-    list_init(&w->_chunks);
+    list_init(&w->_slabs);
     w->stats = mem_zalloc(1, sizeof(*w->stats));
     if (!w->stats || batching_new(engine, seed, &w->batching) < 0) {
         workload_run_done(w);
@@ -277,11 +277,11 @@ int workload_run_init(struct workload_run *w, const struct batching_config *engi
 
 void workload_run_done(struct workload_run *w)
 {
-    while (!list_is_empty(&w->_chunks)) {
-        struct chunk *c = CONTAINER_OF(w->_chunks.next, struct chunk, link);
+    while (!list_is_empty(&w->_slabs)) {
+        struct task_slab *s = CONTAINER_OF(w->_slabs.next, struct task_slab, link);
 
-        list_remove(&c->link);
-        mem_free(c);
+        list_remove(&s->link);
+        mem_free(s);
     }
     w->batching = batching_free(w->batching);
     mem_free(w->stats);

@@ -75,7 +75,7 @@ struct workload_run {
     workload_observer *observe; /* NULL: nobody */
     void *ctx;
     mono_t _t_arrival;
-    struct list _idle, _chunks;
+    struct list _idle, _slabs;
 };
 /* Limits are those of MLPerf's Llama-2-70B server (2 s, 200 ms). Virtual time begins at 1 s. */
 int workload_run_init(struct workload_run *w, const struct batching_config *engine,
