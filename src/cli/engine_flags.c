@@ -205,14 +205,32 @@ int engine_flags_apply(struct engine_flags *e, struct flag *f, struct err *reter
     return 0;
 }
 
+static int set_blocks(struct engine_flags *e, struct err *reterr)
+{
+    struct batching_config *b = &e->live.batching;
+
+    if (e->kv_tokens < 0)
+        return 0;
+    b->n_blocks = (e->kv_tokens + b->block_tokens - 1) / b->block_tokens;
+    if (b->n_blocks <= KV_BLOCKS_MAX)
+        return 0;
+    (void)err_set(reterr, -EINVAL,
+                  "--kv-tokens: %lld blocks of %lld tokens; there are at most %lld",
+                  (long long)b->n_blocks, (long long)b->block_tokens, (long long)KV_BLOCKS_MAX);
+    err_hint(reterr, "lower it, or make blocks larger: --block-tokens %lld",
+             (long long)((e->kv_tokens + KV_BLOCKS_MAX - 1) / KV_BLOCKS_MAX));
+    return -EINVAL;
+}
+
 /* A sequence has to fit into the memory; real engines refuse to start, too. */
 static int set_room(struct engine_flags *e, struct err *reterr)
 {
     struct batching_config *b = &e->live.batching;
     int64_t n_tokens;
+    int r = set_blocks(e, reterr);
 
-    if (e->kv_tokens >= 0)
-        b->n_blocks = (e->kv_tokens + b->block_tokens - 1) / b->block_tokens;
+    if (r < 0)
+        return r;
     n_tokens = b->n_blocks * b->block_tokens;
     if (e->max_model_len > n_tokens) {
         (void)err_set(reterr, -EINVAL, "--max-model-len: KV has room for %lld tokens only",

@@ -471,6 +471,8 @@ test('a script, or flags, that cannot be right', async (t) => {
     [['--engine', 'vllm-0.13', '--max-seqs', '0'], /max-seqs/],
     [['--engine', 'vllm-0.13', '--gpu-metrics', 'there'], /page or path/],
     [['--engine', 'vllm-0.13', '--kv-tokens', '960', '--max-model-len', '2000'], /room for 960 tokens only/],
+    [['--engine', 'vllm-0.13', '--kv-tokens', '1000000000', '--block-tokens', '1'],
+      /1000000000 blocks of 1 tokens.*at most 67108864\n.*--block-tokens 15/],
     [['--max-seqs', '4'], /--max-seqs is for the batching engine\n.*--engine vllm-0\.13/],
     [['--script', file], /line 2/],
     [['--max-sqs', '4'], /did you mean --max-seqs/],
