@@ -74,9 +74,9 @@ struct config_key {
     enum config_reload reload;
     size_t offset;
     const struct config_item *item; /* of config_type_items: what each item is; else NULL */
-    const char *word;               /* counts: a word that stands for 0, or NULL */
-    const char *example;            /* as YAML, for the docs; NULL: the default is one */
-    const char *help;               /* sentences */
+    const char *word;    /* counts: one that stands for 0; durations: "0", below min; or NULL */
+    const char *example; /* as YAML, for the docs; NULL: the default is one */
+    const char *help;    /* sentences */
 };
 
 /*

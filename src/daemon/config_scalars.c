@@ -191,7 +191,7 @@ static int duration_set(const struct config_source *source, const struct config_
         r = config_values_parse_duration(source, key, node, &ns);
     if (r < 0)
         return r;
-    if (ns < key->min || ns > key->max)
+    if ((ns != 0 || !key->word) && (ns < key->min || ns > key->max))
         return out_of_range(source, key, node);
     *ret = ns;
     return 0;

@@ -16,7 +16,7 @@ import test from './lib/test.mjs';
 import { startUpstream } from './lib/upstream.mjs';
 import { waitFor } from './lib/wait.mjs';
 
-const EVERY = { probe: { interval: '50ms' } };
+const EVERY = { probe: { interval: '100ms' } };
 const TOKENS = JSON.stringify({ count: 2, max_model_len: 8, tokens: [1, 2] });
 
 /** Waits until a metric is as it should be. */
@@ -117,7 +117,7 @@ for (const [engine, answer, form] of [
 
 test('a tokenizer that only fails is asked less and less often', async (t) => {
   const upstream = await tokenizing(t, (x) => x.reply(503, '{}'));
-  const gateway = await Gateway.start(t, { upstream, config: { probe: { interval: '20ms' } } });
+  const gateway = await Gateway.start(t, { upstream, config: { probe: { interval: '100ms' } } });
   const m = await until(gateway, 'forty turns', (m) => connected(m) >= 40 && m);
   assert.ok(failed(m, 'status') >= 2 && failed(m, 'status') <= 7, String(failed(m, 'status')));
 });

@@ -410,7 +410,7 @@ test('an upstream that lists nothing is said to once, and takes what nobody else
   const silent = await scripted(t, (x) => x.reply(404, '{}', JSON_TYPE), null);
   const other = await scripted(t, undefined, ['m1']);
   const gateway = await gatewayTo(t, [{ name: 'silent', url: silent.url }, { name: 'other', url: other.url }],
-    { models_refresh: '50ms' });
+    { models_refresh: '100ms' });
   await waitFor('some rounds', () => silent.asked.length > 4);
   assert.equal(await timesSaid(gateway.process, /upstream "silent" does not list its models/), 1);
   await says(gateway.process, /answers with status 404/);

@@ -326,6 +326,10 @@ static const struct mistake mistakes[] = {
      "allowed: 1ms to 1d"},
     {UPSTREAM "timeouts: {idle: 25h}\n", 2, 18, "\"timeouts.idle\": 25h is out of range",
      "allowed: 1ms to 1d"},
+    {UPSTREAM "probe: {interval: 1us}\n", 2, 19, "\"probe.interval\": 1us is out of range",
+     "allowed: 100ms to 1h, or 0"},
+    {UPSTREAM "models_refresh: 99ms\n", 2, 17, "\"models_refresh\": 99ms is out of range",
+     "allowed: 100ms to 1d, or 0"},
     {UPSTREAM "timeouts: {idle: 9999999d}\n", 2, 18,
      "\"timeouts.idle\": \"9999999d\" is too long or finer than a nanosecond", ""},
     /* sizes */

@@ -69,6 +69,7 @@ static void test_ranges(void **state)
     } rows[] = {
         {"workers", "1 to 256, or auto"},
         {"timeouts.connect", "1ms to 1h"},
+        {"probe.interval", "100ms to 1h, or 0"},
         {"limits.request_window", "4KiB to 64MiB"},
         {"listen", "1 to 16 items"},
         {"upstreams", "1 to 64 items"},
