@@ -64,6 +64,9 @@ struct kafka_config {
     int64_t deadline_ms; /* of a reading; 0: KAFKA_DEADLINE_MS */
 };
 
+/* Whether a property's value is a password or key, by its name: also those of a newer librdkafka.
+ */
+bool kafka_is_secret(const char *name);
 /* What source_kafka's begin refuses, but for what only connecting tells. -EINVAL, -ENOTSUP. */
 int kafka_check(const struct kafka_config *c, struct err *reterr) WARN_UNUSED;
 

@@ -49,18 +49,6 @@ static const struct {
     {"enable.sasl.oauthbearer.unsecure.jwt", "it is for tests of librdkafka"},
 };
 
-/* Also those of a newer librdkafka. */
-static bool is_secret(const char *name)
-{
-    static const char *const words[] = {"password", "passphrase", "secret", "key.pem"};
-
-    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (strstr(name, words[i]))
-            return true;
-    }
-    return strcmp(name, "sasl.oauthbearer.config") == 0;
-}
-
 /* --- lists of names --- */
 
 static int check_names(const char *what, const char *const *names, size_t n, struct err *reterr)
@@ -196,7 +184,7 @@ static int check_property(const struct kafka_property *p, struct err *reterr)
     if (n_sources != 1)
         return err_set(reterr, -EINVAL, "kafka: \"%.*s\" has %s of value, file and env", SHOWN_MAX,
                        p->name, n_sources == 0 ? "none" : "more than one");
-    if (p->value && is_secret(p->name)) {
+    if (p->value && kafka_is_secret(p->name)) {
         (void)err_set(reterr, -EINVAL, "kafka: \"%s\" is a secret and stands in no configuration",
                       p->name);
         err_hint(reterr, "name a file or a variable that has it");

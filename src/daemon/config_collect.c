@@ -6,8 +6,12 @@
 #include "daemon/config_collect.h"
 
 #include <errno.h>
+#include <string.h>
 
+#include "collect/kafka.h"
 #include "daemon/config_values.h"
+
+enum { NAME_BYTES_MAX = 256 }; /* more than a text of a list has */
 
 /* --- pages --- */
 
@@ -223,6 +227,45 @@ static int pairs_set(const struct config_source *source, const struct config_key
     return result < 0 ? result : config_type_texts.set(source, key, node, is_append, field);
 }
 
+/* What is not allowed there is read all the same, and may be a password. */
+static int pair_format(const char *pair, struct buf *out)
+{
+    struct span name = span_of(pair, (size_t)(strchr(pair, '=') - pair));
+    static const char hidden[] = "=<secret>";
+    char text[NAME_BYTES_MAX + sizeof(hidden)];
+
+    (void)span_copy(name, text, NAME_BYTES_MAX);
+    if (!kafka_is_secret(text))
+        return config_values_text(span_cstr(pair), out);
+    memcpy(text + strlen(text), hidden, sizeof(hidden));
+    return config_values_text(span_cstr(text), out);
+}
+
+static int pairs_format(const struct config_key *key, const void *field, struct buf *out)
+{
+    const struct config_texts *t = field;
+    int r = buf_append(out, SPAN("["));
+
+    (void)key;
+    for (size_t i = 0; i < t->n && r == 0; i++) {
+        if (i > 0)
+            r = buf_append(out, SPAN(", "));
+        if (r == 0)
+            r = pair_format(t->items[i], out);
+    }
+    return r < 0 ? r : buf_append(out, SPAN("]"));
+}
+
+/* Of values: where a secret stands is none itself. */
+static const struct config_type type_properties = {
+    .what = "a list of NAME=TEXT",
+    .is_list = true,
+    .set = pairs_set,
+    .format = pairs_format,
+    .is_equal = config_lists_texts_is_equal,
+    .done = config_lists_texts_clear,
+};
+
 static const struct config_type type_pairs = {
     .what = "a list of NAME=TEXT",
     .is_list = true,
@@ -273,7 +316,7 @@ static const struct config_key kafka_keys[] = {
     },
     {
         .path = "properties",
-        .type = &type_pairs,
+        .type = &type_properties,
         .def = "[]",
         .max = 100,
         .reload = CONFIG_RESTART,

@@ -884,6 +884,25 @@ static void assert_reads_back(struct config *c)
     config_unref(c);
 }
 
+/* A secret where none belongs is not shown. */
+static void test_show_no_secrets(void **state)
+{
+    struct config *c = must_load(
+        UPSTREAM "kafka: [{name: a, brokers: 'k:1', groups: [g], properties: [client.id=me, "
+                 "sasl.password=hunter=2, ssl.key.pem=hunter2]}]\n");
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 64 * 1024);
+    assert_int_equal(config_to_yaml(c, &out), 0);
+    assert_int_equal(span_find(buf_span(&out), SPAN("hunter")), buf_len(&out));
+    assert_true(span_find(buf_span(&out), SPAN("client.id=me")) < buf_len(&out));
+    assert_true(span_find(buf_span(&out), SPAN("sasl.password=<secret>")) < buf_len(&out));
+    assert_true(span_find(buf_span(&out), SPAN("ssl.key.pem=<secret>")) < buf_len(&out));
+    buf_done(&out);
+    config_unref(c);
+}
+
 static void test_show(void **state)
 {
     (void)state;
@@ -1107,6 +1126,7 @@ int main(void)
         cmocka_unit_test(test_diff),
         cmocka_unit_test(test_refs),
         cmocka_unit_test(test_show),
+        cmocka_unit_test(test_show_no_secrets),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_example_is_the_shipped_file),
         cmocka_unit_test(test_markdown),
