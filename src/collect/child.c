@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/environment.h"
 
 enum { READ_BYTES = 16384, STREAMS = 2, STEP_NS = 2 * 1000 * 1000 };
 
@@ -62,11 +63,14 @@ static int describe(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, 
     return -r;
 }
 
+/* Nothing of it is a key. */
+static const char *const variables[] = {"PATH", "HOME", "LANG", "LD_LIBRARY_PATH", NULL};
+
 static int start(const char *const *argv, const int *ends, pid_t *ret)
 {
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attr;
-    char *args[32] = {0};
+    char *args[32] = {0}, *few[ARRAY_LEN(variables)];
     int r;
 
     for (size_t i = 0; argv[i] && i + 1 < ARRAY_LEN(args); i++)
@@ -78,8 +82,9 @@ static int start(const char *const *argv, const int *ends, pid_t *ret)
         return -ENOMEM;
     }
     r = describe(&files, &attr, ends);
+    (void)environment_pick(variables, few, ARRAY_LEN(few));
     if (r == 0)
-        r = -posix_spawnp(ret, argv[0], &files, &attr, args, environ);
+        r = -posix_spawnp(ret, argv[0], &files, &attr, args, few);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&files);
     return r;

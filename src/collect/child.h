@@ -2,7 +2,8 @@
 /*
  * collect/child.h - a program that is run for what it prints, and not for longer than it may.
  *
- * Role:      nvidia-smi and the like: standard output and error gathered, standard input empty.
+ * Role:      nvidia-smi and the like: standard output and error gathered, standard input empty, of
+ *            the environment PATH, HOME, LANG and LD_LIBRARY_PATH.
  * Deadline:  when it is over the child and its process group are killed and reaped. One that cannot
  *            be killed (it waits in its driver) is left behind and kept in mind: child_is_left says
  *            whether it is still there, and until it is gone no other one should be started.

@@ -6,7 +6,7 @@
  *            error in files of a directory: NAME.out, NAME.log.
  * Lifetime:  the kernel kills it when the thread that started it ends, however that comes; its
  *            process group is its own, so that Ctrl-C of a terminal reaches us alone.
- * Proxies:   none are used.
+ * Environment: what finds files and programs. No keys, and no proxies.
  * Errors:    negative errno with *reterr.
  * Threading: one owner, a process with one thread.
  */

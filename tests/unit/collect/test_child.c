@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,6 +57,32 @@ static void test_what_it_gets(void **state)
     child_done(&c);
 }
 
+/* What it needs to find programs and libraries: no keys. */
+static void test_its_environment(void **state)
+{
+    struct child c;
+    (void)state;
+    child_init(&c);
+    assert_int_equal(setenv("OPENAI_API_KEY", "sk-secret", 1), 0);
+    assert_int_equal(setenv("PATH_OF_MINE", "x", 1), 0); /* begins like one that it gets */
+    assert_int_equal(setenv("HOME", "/home/h", 1), 0);
+    assert_int_equal(setenv("LANG", "C", 1), 0);
+    assert_int_equal(setenv("LD_LIBRARY_PATH", "/opt/l", 1), 0);
+    assert_int_equal(run(&c,
+                         "tr '\\0' '\\n' </proc/$$/environ | grep -v ^PATH= | sort; "
+                         "test -n \"$PATH\" && echo found",
+                         10000),
+                     0);
+    assert_span_equal("environment", buf_span(&c.out),
+                      SPAN("HOME=/home/h\nLANG=C\nLD_LIBRARY_PATH=/opt/l\nfound\n"));
+    assert_int_equal(unsetenv("LD_LIBRARY_PATH"), 0);
+    assert_int_equal(run(&c, "echo ${LD_LIBRARY_PATH-none}", 10000), 0);
+    assert_span_equal("missing", buf_span(&c.out), SPAN("none\n"));
+    unsetenv("OPENAI_API_KEY");
+    unsetenv("PATH_OF_MINE");
+    child_done(&c);
+}
+
 static void test_what_cannot_run(void **state)
 {
     const char *missing[] = {"/nonexistent/program", NULL};
@@ -98,9 +125,8 @@ static void test_deadline(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_it_prints),
-        cmocka_unit_test(test_what_it_gets),
-        cmocka_unit_test(test_what_cannot_run),
+        cmocka_unit_test(test_what_it_prints),  cmocka_unit_test(test_what_it_gets),
+        cmocka_unit_test(test_its_environment), cmocka_unit_test(test_what_cannot_run),
         cmocka_unit_test(test_deadline),
     };
     return cmocka_run_group_tests_name("collect/child", tests, NULL, NULL);

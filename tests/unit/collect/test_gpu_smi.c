@@ -28,10 +28,19 @@ struct run {
 };
 
 static int64_t t_ms = 1000;
+static const char *log_dir = "/nonexistent"; /* where the fake finds its log */
+
+static void set_mode(const char *mode)
+{
+    char home[512];
+
+    (void)snprintf(home, sizeof(home), "%s/%s", log_dir, mode);
+    assert_int_equal(setenv("HOME", home, 1), 0);
+}
 
 static void read_again(struct run *t, const char *mode)
 {
-    assert_int_equal(setenv("FAKE_SMI", mode, 1), 0);
+    set_mode(mode);
     batch_free(t->out);
     t->out = told_new();
     t->err = (struct err){.text = ""};
@@ -136,7 +145,8 @@ static void test_what_was_learnt_stays(void **state)
     size_t n;
     (void)state;
     tempdir_make(&dir);
-    assert_int_equal(setenv("FAKE_SMI_LOG", tempdir_file(&dir, "log"), 1), 0);
+    told_file(dir.path, "log", "");
+    log_dir = dir.path;
     begin(&t, fake, "oldnohelp", 0);
     read_again(&t, "oldnohelp");
     n = count_lines(tempdir_file(&dir, "log"));
@@ -147,7 +157,7 @@ static void test_what_was_learnt_stays(void **state)
     read_again(&t, "good"); /* another driver came meanwhile: its fields are found by its help */
     assert_int_equal(count_lines(tempdir_file(&dir, "log")), n + 5);
     assert_told(t.out, OF("gpu_memory_reserved_bytes", GPU_0), 297 * MIB);
-    unsetenv("FAKE_SMI_LOG");
+    log_dir = "/nonexistent";
     end(&t);
     tempdir_remove(&dir);
 }
@@ -364,7 +374,7 @@ static int attempt(void *ctx)
 static void test_without_memory(void **state)
 {
     (void)state;
-    assert_int_equal(setenv("FAKE_SMI", "good", 1), 0);
+    set_mode("good");
     assert_true(memfail_each(attempt, NULL) > 6);
 }
 
