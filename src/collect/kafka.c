@@ -220,6 +220,9 @@ static int ask_all(struct kafka_reading *r)
         nobody_answers(r, err);
         return 0;
     }
+    e = kafka_ask_sort_topics(r);
+    if (e < 0)
+        return e;
     kafka_ask_groups(r);
     judge_topics(r);
     e = kafka_ends_ask(r);

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/mem.h"
 #include "collect/kafka_private.h"
@@ -52,14 +53,38 @@ rd_kafka_resp_err_t kafka_ask_topics(struct kafka_reading *r)
     return err;
 }
 
+typedef const struct rd_kafka_metadata_topic *topic_ref;
+
+static int compare_topics(const void *a, const void *b)
+{
+    return strcmp((*(const topic_ref *)a)->topic, (*(const topic_ref *)b)->topic);
+}
+
+static int compare_name(const void *name, const void *at)
+{
+    return strcmp(name, (*(const topic_ref *)at)->topic);
+}
+
+int kafka_ask_sort_topics(struct kafka_reading *r)
+{
+    size_t n = (size_t)r->md->topic_cnt;
+
+    r->topics = arena_array(&r->arena, n + 1, sizeof(topic_ref));
+    if (!r->topics)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++)
+        r->topics[i] = &r->md->topics[i];
+    qsort(r->topics, n, sizeof(topic_ref), compare_topics);
+    return 0;
+}
+
 const struct rd_kafka_metadata_topic *kafka_ask_topic(const struct kafka_reading *r,
                                                       const char *name)
 {
-    for (int i = 0; i < r->md->topic_cnt; i++) {
-        if (strcmp(r->md->topics[i].topic, name) == 0)
-            return &r->md->topics[i];
-    }
-    return NULL;
+    const topic_ref *at =
+        bsearch(name, r->topics, (size_t)r->md->topic_cnt, sizeof(topic_ref), compare_name);
+
+    return at ? *at : NULL;
 }
 
 /* Topics of Kafka's own are not asked about unless named. */

@@ -85,7 +85,8 @@ struct kafka_reading {
     struct arena arena;
     struct kafka_group *groups; /* as in the configuration */
     const struct rd_kafka_metadata *md;
-    struct kafka_end *ends; /* by topic and partition */
+    const struct rd_kafka_metadata_topic **topics; /* of md, by name */
+    struct kafka_end *ends;                        /* by topic and partition */
     size_t n_ends;
     size_t n_problems;
     struct err problem; /* the first */
@@ -94,6 +95,8 @@ struct kafka_reading {
 /* kafka_ask.c */
 int64_t kafka_ask_ms_left(const struct kafka_reading *r);
 rd_kafka_resp_err_t kafka_ask_topics(struct kafka_reading *r);
+/* Behind it, for kafka_ask_topic. -ENOMEM. */
+int kafka_ask_sort_topics(struct kafka_reading *r) WARN_UNUSED;
 /* Offsets of all groups; a group that is refused is a problem and has none. */
 void kafka_ask_groups(struct kafka_reading *r);
 /* What brokers tell of the members of those that have offsets, as long as there is time. */

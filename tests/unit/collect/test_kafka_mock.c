@@ -5,6 +5,7 @@
  * The mock lists no offsets without partitions and describes no groups, as old brokers; what newer
  * ones say is in test_kafka_broker.c.
  */
+#include "collect/kafka_private.h"
 #include "kafka_rig.h"
 #include "memfail.h"
 
@@ -402,6 +403,29 @@ static void answers_that_are_late_are_none(void **state)
     mock_close(&m);
 }
 
+/* Brokers list topics in no order. */
+static void topics_are_found_by_name(void **state)
+{
+    char b[] = "b", z[] = "zz", a[] = "a", ab[] = "ab";
+    struct rd_kafka_metadata_topic topics[] = {
+        {.topic = b}, {.topic = z}, {.topic = a}, {.topic = ab}};
+    struct rd_kafka_metadata md = {.topic_cnt = ARRAY_LEN(topics), .topics = topics};
+    struct kafka_reading r = {.md = &md};
+
+    (void)state;
+    arena_init(&r.arena, NULL);
+    assert_int_equal(kafka_ask_sort_topics(&r), 0);
+    for (size_t i = 0; i < ARRAY_LEN(topics); i++)
+        assert_ptr_equal(kafka_ask_topic(&r, topics[i].topic), &topics[i]);
+    assert_null(kafka_ask_topic(&r, ""));
+    assert_null(kafka_ask_topic(&r, "aa"));
+    assert_null(kafka_ask_topic(&r, "zzz"));
+    md.topic_cnt = 0;
+    assert_int_equal(kafka_ask_sort_topics(&r), 0);
+    assert_null(kafka_ask_topic(&r, "a"));
+    arena_done(&r.arena);
+}
+
 static int attempt(void *ctx)
 {
     struct kafka_rig rig = {.config = ((struct mock *)ctx)->rig.config};
@@ -445,6 +469,7 @@ int main(void)
         cmocka_unit_test(brokers_that_are_down_are_told_within_the_deadline),
         cmocka_unit_test(a_broker_that_is_down_costs_its_partitions_only),
         cmocka_unit_test(answers_that_are_late_are_none),
+        cmocka_unit_test(topics_are_found_by_name),
         cmocka_unit_test(without_memory_nothing_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
