@@ -155,7 +155,9 @@ static void print_target(const json_t *t, bool is_whole)
 
 static void print_source(const json_t *s)
 {
-    printf("%-7s %s: ", text_of(s, "state"), text_of(s, "name"));
+    const char *cluster = text_of(s, "cluster");
+    printf("%-7s %s%s%s: ", text_of(s, "state"), text_of(s, "name"), cluster[0] ? " " : "",
+           cluster);
     if (text_of(s, "words")[0])
         printf("%s\n", text_of(s, "words"));
     else

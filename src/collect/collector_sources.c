@@ -4,6 +4,7 @@
  * of this machine.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -11,7 +12,7 @@
 #include "collect/deadline.h"
 #include "collect/schedule.h"
 
-enum { SOURCES_END_MS = 2000 }; /* all of them together */
+enum { SOURCES_END_MS = 2000, /* all of them together */ TITLE_MAX = 256 };
 
 static void wake(void *ctx)
 {
@@ -54,6 +55,14 @@ bool collector_sources_end(struct collector *c)
 }
 
 /* --- what they say --- */
+
+/* For the log: "kafka jobs". */
+static const char *title(const struct source_slot *s, char dst[TITLE_MAX])
+{
+    (void)snprintf(dst, TITLE_MAX, "%s%s%s", s->plan.kind->name, s->plan.cluster ? " " : "",
+                   s->plan.cluster ? s->plan.cluster : "");
+    return dst;
+}
 
 static int tell(struct collector *c, struct source_slot *s, struct labels own, int64_t t_ms,
                 double v, struct arena *a, struct batch *out)
@@ -113,6 +122,7 @@ static void publish(struct collector *c, struct source_slot *s, const struct bat
                     int64_t t_ms)
 {
     struct batch *b = NULL;
+    char name[TITLE_MAX];
     struct arena a;
     int r = batch_new(&b);
 
@@ -121,7 +131,7 @@ static void publish(struct collector *c, struct source_slot *s, const struct bat
         r = tell_all(c, s, from, t_ms, &a, b);
     arena_done(&a);
     if (r < 0)
-        LOG_WARN("what source \"%s\" said is lost: %s", s->plan.kind->name, err_str(r));
+        LOG_WARN("what source \"%s\" said is lost: %s", title(s, name), err_str(r));
     pthread_mutex_unlock(&c->lock);
     collector_give(c, b);
     pthread_mutex_lock(&c->lock);
@@ -129,14 +139,15 @@ static void publish(struct collector *c, struct source_slot *s, const struct bat
 
 static void take(struct collector *c, struct source_slot *s, struct source_word *w)
 {
+    char name[TITLE_MAX];
     bool is_news = w->words[0] && (!s->has_said || strcmp(w->words, s->words) != 0);
 
     if (is_news && w->state == SOURCE_BROKEN)
-        LOG_WARN("source \"%s\" does not work: %s", s->plan.kind->name, w->words);
+        LOG_WARN("source \"%s\" does not work: %s", title(s, name), w->words);
     else if (is_news)
-        LOG_INFO("source \"%s\" is not there: %s", s->plan.kind->name, w->words);
+        LOG_INFO("source \"%s\" is not there: %s", title(s, name), w->words);
     if (s->is_hanging)
-        LOG_INFO("source \"%s\" came back", s->plan.kind->name);
+        LOG_INFO("source \"%s\" came back", title(s, name));
     bool is_late = s->is_hanging; /* of a moment behind which all of it ended */
     s->state = w->state;
     s->t_ms = w->t_ms;
@@ -151,10 +162,12 @@ static void take(struct collector *c, struct source_slot *s, struct source_word 
 
 static void hang(struct collector *c, struct source_slot *s)
 {
+    char name[TITLE_MAX];
+
     if (!s->is_hanging)
         LOG_WARN(
             "source \"%s\" has not come back for %lld s: it is not asked until it does",
-            s->plan.kind->name,
+            title(s, name),
             (long long)(mono_diff(clock_mono(), source_thread_busy_since(s->thread)) / NS_PER_S));
     s->is_hanging = true;
     publish(c, s, NULL, collector_wall_ms());

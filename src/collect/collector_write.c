@@ -204,6 +204,7 @@ static void write_source(const struct source_slot *s, struct jsonw *w)
 
     jsonw_begin_object(w);
     put_text(w, "name", s->plan.kind->name);
+    put_text(w, "cluster", s->plan.cluster);
     put_text(w, "state", s->is_hanging ? "hanging" : s->has_said ? states[s->state] : "unknown");
     put_text(w, "words", s->words[0] ? s->words : NULL);
     put_double(w, "interval_s", (double)s->plan.interval_ms / 1e3);

@@ -190,7 +190,9 @@ test('a Kafka that does not answer is told as broken, for LLMKafkaUnread to read
   assert.equal(await value(gateway, 'source_up{source="kafka"}'), 0);
   const { code: status, stdout } = await targetsOf(gateway);
   assert.equal(status, 1, stdout);
-  assert.match(stdout, /^broken +kafka: \S/m);
+  assert.match(stdout, /^broken +kafka jobs: \S/m);
+  assert.deepEqual((await collected(gateway)).sources.filter((s) => s.name === 'kafka').map((s) => s.cluster), ['jobs']);
+  assert.match(gateway.process.stderr, /source "kafka jobs" does not work/);
 });
 
 test('a Kafka that cannot be asked is a mistake of the configuration', async (t) => {
