@@ -73,9 +73,11 @@ struct api_sources {
     int (*review_use)(void *arg, void (*use)(void *ctx, const struct review_question *from),
                       void *ctx);
     /* One JSON object per scraped target, as Prometheus has them, and per one that relabelling
-     * dropped, into the array that is open in w. NULL: none. */
+     * dropped, into the array that is open in w; how many those are of each job, into the object.
+     * NULL: none. On threads of queries, as collected. */
     void (*targets)(void *arg, struct jsonw *w);
     void (*dropped_targets)(void *arg, struct jsonw *w);
+    void (*dropped_counts)(void *arg, struct jsonw *w);
     /* Members into the object that is open in w: what is scraped and measured beside the traffic
      * (collect/collector.h). NULL: nothing is. */
     void (*collected)(void *arg, struct jsonw *w);

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+
+#include "api/prom.h"
 #include "api/routes.h"
 
-void collected_handle(const struct api_request *req, struct api_answer *ret)
+void collected_get(struct prom_call *c)
 {
-    struct jsonw w;
-
-    jsonw_init(&w, &ret->body);
-    jsonw_begin_object(&w);
-    if (req->sources->collected)
-        req->sources->collected(req->sources->arg, &w);
-    jsonw_end_object(&w);
-    if (jsonw_error(&w) < 0 || buf_append(&ret->body, SPAN("\n")) < 0)
-        api_answer_error(ret, 500, "out of memory");
+    jsonw_begin_object(&c->w);
+    if (c->sources->collected)
+        c->sources->collected(c->sources->arg, &c->w);
+    jsonw_end_object(&c->w);
+    int r = jsonw_error(&c->w);
+    if (r == 0)
+        r = buf_append(c->body, SPAN("\n"));
+    if (r == -EMSGSIZE)
+        prom_fail(c, PROM_EXECUTION, "the answer is too large");
+    else if (r < 0)
+        prom_fail_memory(c);
 }

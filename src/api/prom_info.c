@@ -71,9 +71,24 @@ void prom_info_metadata(struct prom_call *c)
     prom_end(c);
 }
 
+/* Nothing of those that are not asked for. */
+static void write_dropped_counts(struct prom_call *c, bool is_wanted)
+{
+    jsonw_key(&c->w, "droppedTargetCounts");
+    if (!is_wanted) {
+        jsonw_null(&c->w);
+        return;
+    }
+    jsonw_begin_object(&c->w);
+    if (c->sources->dropped_counts)
+        c->sources->dropped_counts(c->sources->arg, &c->w);
+    jsonw_end_object(&c->w);
+}
+
 void prom_info_targets(struct prom_call *c)
 {
     struct span state = params_get(&c->params, SPAN("state"));
+    bool is_dropped_wanted = !span_eq_nocase(state, SPAN("active"));
     struct jsonw *w = &c->w;
     prom_begin(c);
     jsonw_begin_object(w);
@@ -84,12 +99,10 @@ void prom_info_targets(struct prom_call *c)
     jsonw_end_array(w);
     jsonw_key(w, "droppedTargets");
     jsonw_begin_array(w);
-    if (c->sources->dropped_targets && !span_eq_nocase(state, SPAN("active")))
+    if (c->sources->dropped_targets && is_dropped_wanted)
         c->sources->dropped_targets(c->sources->arg, w);
     jsonw_end_array(w);
-    jsonw_key(w, "droppedTargetCounts");
-    jsonw_begin_object(w);
-    jsonw_end_object(w);
+    write_dropped_counts(c, is_dropped_wanted);
     jsonw_end_object(w);
     prom_end(c);
 }

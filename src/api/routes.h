@@ -32,7 +32,7 @@ enum route_kind {
     ROUTE_PAGE,
     ROUTE_CHANGE, /* changes something: POST alone, and not from pages of other sites */
     ROUTE_CALL,   /* of Prometheus' API: GET, or POST of a form; at once */
-    ROUTE_QUERY,  /* the same, needs the store: on the threads of queries */
+    ROUTE_QUERY,  /* the same, needs the store or waits for a lock: on the threads of queries */
     /* Of Alertmanager's API: at once. What changes something (POST, DELETE) is guarded as above. */
     ROUTE_VIEW,   /* GET alone: who sends alerts here has to hear that nobody takes them */
     ROUTE_LIST,   /* GET, or POST of JSON */
@@ -63,12 +63,14 @@ void api_answer_error(struct api_answer *a, int status, const char *text);
 void health_handle_healthz(const struct api_request *req, struct api_answer *ret);
 void health_handle_readyz(const struct api_request *req, struct api_answer *ret);
 void metrics_page_handle(const struct api_request *req, struct api_answer *ret);
-void collected_handle(const struct api_request *req, struct api_answer *ret);
 void requests_handle_inflight(const struct api_request *req, struct api_answer *ret);
 void requests_handle_recent(const struct api_request *req, struct api_answer *ret);
 void actions_handle_reload(const struct api_request *req, struct api_answer *ret);
 void status_handle_page(const struct api_request *req, struct api_answer *ret);
 void status_handle_json(const struct api_request *req, struct api_answer *ret);
+
+/* collected.c */
+void collected_get(struct prom_call *c);
 
 /* alerting.c, alerting_v2.c */
 void alerting_rules(struct prom_call *c);

@@ -55,6 +55,8 @@ void collector_write_state(struct collector *c, struct jsonw *w);
  * is open in w. */
 void collector_write_active(struct collector *c, struct jsonw *w);
 void collector_write_dropped(struct collector *c, struct jsonw *w);
+/* How many of each job, also of none, into the object that is open in w. */
+void collector_write_dropped_counts(struct collector *c, struct jsonw *w);
 /* Has every target scraped at once, when files and names were looked up; returns when all came
  * back. -ETIMEDOUT: not within timeout_ms. */
 int collector_turn(struct collector *c, int64_t timeout_ms) WARN_UNUSED;

@@ -304,3 +304,29 @@ void collector_write_dropped(struct collector *c, struct jsonw *w)
         }
     pthread_mutex_unlock(&c->lock);
 }
+
+static bool is_first_of_name(const struct collector *c, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (span_eq(c->pools[k].job->name, c->pools[i].job->name))
+            return false;
+    return true;
+}
+
+/* Files may have jobs of the same name. */
+void collector_write_dropped_counts(struct collector *c, struct jsonw *w)
+{
+    pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < c->n_pools; i++) {
+        struct span name = c->pools[i].job->name;
+        size_t n = 0;
+        if (!is_first_of_name(c, i))
+            continue;
+        for (size_t k = i; k < c->n_pools; k++)
+            if (span_eq(c->pools[k].job->name, name))
+                n += c->pools[k].n_dropped_all;
+        jsonw_key_str(w, name);
+        jsonw_u64(w, n);
+    }
+    pthread_mutex_unlock(&c->lock);
+}

@@ -156,6 +156,14 @@ static void source_dropped_targets(void *arg, struct jsonw *w)
         collector_write_dropped(collecting_collector(d->collecting), w);
 }
 
+static void source_dropped_counts(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+
+    if (d->collecting)
+        collector_write_dropped_counts(collecting_collector(d->collecting), w);
+}
+
 static void source_collected(void *arg, struct jsonw *w)
 {
     struct daemon *d = arg;
@@ -221,6 +229,7 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .review_use = source_review_use,
                                   .targets = source_targets,
                                   .dropped_targets = source_dropped_targets,
+                                  .dropped_counts = source_dropped_counts,
                                   .collected = source_collected,
                                   .own_labels = d->own_labels,
                                   .arg = d};

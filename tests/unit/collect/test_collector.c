@@ -234,6 +234,10 @@ static bool says(struct collector *c, bool is_state, const char *what)
     jsonw_begin_array(&w);
     collector_write_dropped(c, &w);
     jsonw_end_array(&w);
+    jsonw_key(&w, "droppedTargetCounts");
+    jsonw_begin_object(&w);
+    collector_write_dropped_counts(c, &w);
+    jsonw_end_object(&w);
     jsonw_end_object(&w);
     assert_int_equal(jsonw_error(&w), 0);
     bool is_there = span_find(buf_span(&b), span_cstr(what)) < buf_len(&b);
@@ -368,6 +372,7 @@ static void test_files(void **state)
                "- targets: ['127.0.0.1:@']\n  labels: {drop: me}\n");
     assert_comes("page", "path", "1", 1);
     assert_true(says(c, false, "\"drop\":\"me\""));
+    assert_true(says(c, false, "\"droppedTargetCounts\":{\"f\":1}"));
     assert_true(says(c, false, "t.yml"));
     write_text(tempdir_file(&dir, "t.yml"),
                "- targets: ['127.0.0.1:@']\n  labels: {__metrics_path__: /2}\n");
