@@ -260,6 +260,7 @@ static int pairs_format(const struct config_key *key, const void *field, struct 
 static const struct config_type type_properties = {
     .what = "a list of NAME=TEXT",
     .is_list = true,
+    .is_private = true,
     .set = pairs_set,
     .format = pairs_format,
     .is_equal = config_lists_texts_is_equal,

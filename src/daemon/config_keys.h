@@ -32,6 +32,7 @@ struct config_type {
     const char *what; /* for messages and docs: "a duration" */
     bool is_scalar;   /* a flag's value is taken as it stands, not as YAML */
     bool is_list;     /* min and max are numbers of items; a repeated flag adds one */
+    bool is_private;  /* mistakes do not show what stands there: it may be a secret */
     /*
      * Replaces the field (adds to it when is_append, lists only). -EINVAL: the mistake is listed;
      * -ENOMEM. The field is then as before.

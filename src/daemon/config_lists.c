@@ -38,8 +38,11 @@ static int check_not_twice(const struct config_source *source, const struct conf
     for (size_t i = 0; i < t->n; i++) {
         if (span_eq(span_cstr(t->items[i]), yaml_span(item))) {
             e = config_keys_error(source, item);
-            (void)err_set(e, -EEXIST, "\"%s\": \"%s\" stands twice", key->path,
-                          err_list_shown(yaml_span(item), shown));
+            if (key->type->is_private)
+                (void)err_set(e, -EEXIST, "\"%s\": an item stands twice", key->path);
+            else
+                (void)err_set(e, -EEXIST, "\"%s\": \"%s\" stands twice", key->path,
+                              err_list_shown(yaml_span(item), shown));
             err_hint(e, "remove one of them");
             return -EINVAL;
         }

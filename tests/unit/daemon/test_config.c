@@ -326,6 +326,9 @@ static const struct mistake mistakes[] = {
      "allowed: 1ms to 1d"},
     {UPSTREAM "timeouts: {idle: 25h}\n", 2, 18, "\"timeouts.idle\": 25h is out of range",
      "allowed: 1ms to 1d"},
+    {UPSTREAM "kafka: [{name: a, brokers: b, groups: [g], properties: [sasl.password=x, "
+              "sasl.password=x]}]\n",
+     2, 74, "\"properties\": an item stands twice", "remove one of them"},
     {UPSTREAM "probe: {interval: 1us}\n", 2, 19, "\"probe.interval\": 1us is out of range",
      "allowed: 100ms to 1h, or 0"},
     {UPSTREAM "models_refresh: 99ms\n", 2, 17, "\"models_refresh\": 99ms is out of range",
