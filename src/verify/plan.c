@@ -6,6 +6,7 @@
 
 #include "verify/names.h"
 #include "verify/reads.h"
+#include "verify/records.h"
 
 enum { EXPRESSION_MAX = PROMQL_QUERY_MAX * 2, WHY_MAX = 512 };
 
@@ -35,6 +36,11 @@ int64_t verify_plan_step(double factor, int64_t ms)
     return at_least(factor, ms, VERIFY_STEP_MIN_MS);
 }
 
+int64_t verify_plan_interval(double factor, const struct rule_group *g)
+{
+    return verify_plan_step(factor, g->interval_ms > 0 ? g->interval_ms : VERIFY_INTERVAL_MS);
+}
+
 static int64_t stretch(void *ctx, enum promql_span what, int64_t ms)
 {
     double factor = *(const double *)ctx;
@@ -50,11 +56,6 @@ int verify_plan_print(const struct node *n, double factor, struct buf *out)
 }
 
 /* --- one alert --- */
-
-static int64_t interval_of(const struct rule_group *g)
-{
-    return g->interval_ms > 0 ? g->interval_ms : VERIFY_INTERVAL_MS;
-}
 
 static int set_why(struct verify_plan *p, struct verify_alert *a, enum verify_drive drive,
                    const struct buf *text)
@@ -125,7 +126,7 @@ static int decide(struct verify_plan *p, struct verify_alert *a, struct verify_n
     return is_moved ? 0 : say_not_moved(p, a, all);
 }
 
-static int fill(struct verify_plan *p, const struct verify_records *records, struct verify_alert *a)
+static int fill(struct verify_plan *p, struct verify_records *records, struct verify_alert *a)
 {
     struct verify_names all;
     const struct node *root = promql_root(a->rule->expr);
@@ -147,7 +148,7 @@ static size_t count_alerts(const struct rule_file *const *files, size_t n)
     return count;
 }
 
-static int gather_group(struct verify_plan *p, const struct verify_records *records, size_t f,
+static int gather_group(struct verify_plan *p, struct verify_records *records, size_t f,
                         const struct rule_group *g)
 {
     size_t n_alerts = 0;
@@ -176,13 +177,13 @@ static int64_t keep(int64_t most, int64_t v)
 }
 
 /* How they run with that factor, and the longest of those that are driven. */
-static void set_times(struct verify_plan *p, const struct verify_records *records, double factor)
+static void set_times(struct verify_plan *p, struct verify_records *records, double factor)
 {
     p->factor = factor;
     p->window_ms = p->for_ms = p->keep_ms = p->interval_ms = 0;
     for (size_t i = 0; i < p->n; i++) {
         struct verify_alert *a = &p->alerts[i];
-        a->interval_ms = verify_plan_step(factor, interval_of(a->group));
+        a->interval_ms = verify_plan_interval(factor, a->group);
         a->for_ms = verify_plan_span(factor, a->rule->for_ms);
         a->keep_ms = verify_plan_span(factor, a->rule->keep_firing_ms);
         a->window_ms = verify_reads_window(records, promql_root(a->rule->expr), factor);
@@ -204,7 +205,7 @@ static int64_t stretch_of(const struct verify_plan *p)
 }
 
 /* The smallest whole factor that will do; where minima hold, more of it does not help. */
-static void choose_factor(struct verify_plan *p, const struct verify_records *records)
+static void choose_factor(struct verify_plan *p, struct verify_records *records)
 {
     double factor = 1;
     int64_t before = INT64_MAX;
@@ -217,7 +218,7 @@ static void choose_factor(struct verify_plan *p, const struct verify_records *re
     }
 }
 
-static int set_limits(struct verify_plan *p, const struct verify_records *records)
+static int set_limits(struct verify_plan *p, struct verify_records *records)
 {
     struct buf text;
     int r = 0;
@@ -252,14 +253,13 @@ static int set_limits(struct verify_plan *p, const struct verify_records *record
 int verify_plan_make(const struct rule_file *const *files, size_t n_files, bool is_real_time,
                      struct verify_plan *ret)
 {
-    struct verify_records records = {files, n_files, &ret->arena};
-    int r = 0;
+    struct verify_records records;
+    int r;
 
     *ret = (struct verify_plan){.files = files, .n_files = n_files};
     arena_init(&ret->arena, NULL);
     ret->alerts = arena_zalloc(&ret->arena, count_alerts(files, n_files), sizeof(*ret->alerts));
-    if (!ret->alerts)
-        r = -ENOMEM;
+    r = ret->alerts ? verify_records_make(files, n_files, &ret->arena, &records) : -ENOMEM;
     for (size_t f = 0; f < n_files && r == 0; f++)
         for (size_t g = 0; g < files[f]->n && r == 0; g++)
             r = gather_group(ret, &records, f, &files[f]->groups[g]);

@@ -79,6 +79,7 @@ void verify_plan_done(struct verify_plan *p);
 int64_t verify_plan_range(double factor, int64_t ms);
 int64_t verify_plan_step(double factor, int64_t ms);
 int64_t verify_plan_span(double factor, int64_t ms); /* offset, `for`: no minimum */
+int64_t verify_plan_interval(double factor, const struct rule_group *g); /* also the default one */
 
 /* An expression, scaled; appended to out. -EINVAL: it has no fixed durations. */
 int verify_plan_print(const struct node *n, double factor, struct buf *out) WARN_UNUSED;

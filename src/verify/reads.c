@@ -79,7 +79,7 @@ static void meet(struct verify_names *to, struct verify_names other)
 }
 
 struct walk {
-    const struct verify_records *records;
+    struct verify_records *records;
     bool only_needed;
 };
 
@@ -157,20 +157,21 @@ static int names_of(const struct walk *w, const struct node *n, int depth, struc
     return r;
 }
 
-int verify_reads_all(const struct verify_records *r, const struct node *n, struct verify_names *ret)
+int verify_reads_all(struct verify_records *r, const struct node *n, struct verify_names *ret)
 {
     const struct walk w = {r, false};
 
     *ret = (struct verify_names){0};
+    verify_records_begin(r);
     return names_of(&w, n, 0, ret);
 }
 
-int verify_reads_needed(const struct verify_records *r, const struct node *n,
-                        struct verify_names *ret)
+int verify_reads_needed(struct verify_records *r, const struct node *n, struct verify_names *ret)
 {
     const struct walk w = {r, true};
 
     *ret = (struct verify_names){0};
+    verify_records_begin(r);
     return names_of(&w, n, 0, ret);
 }
 
@@ -186,26 +187,23 @@ static int64_t length_of(const struct duration *d, double factor, bool is_offset
     return ms > 0 ? ms : 0;
 }
 
-static int64_t window_of(const struct verify_records *r, const struct node *n, double factor,
-                         int depth);
+static int64_t window_of(struct verify_records *r, const struct node *n, double factor, int depth);
 
-static int64_t recorded_window(const struct verify_records *r, const struct node *selector,
-                               double factor, int depth)
+static int64_t recorded_window(struct verify_records *r, const struct node *selector, double factor,
+                               int depth)
 {
     struct verify_records_cursor c = {.selector = selector};
     int64_t most = 0;
 
     while (depth < VERIFY_RECORDS_MAX && verify_records_next(r, &c)) {
-        int64_t interval = c.group->interval_ms > 0 ? c.group->interval_ms : VERIFY_INTERVAL_MS;
         int64_t ms = window_of(r, promql_root(c.rule->expr), factor, depth + 1) +
-                     verify_plan_step(factor, interval);
+                     verify_plan_interval(factor, c.group);
         most = ms > most ? ms : most;
     }
     return most;
 }
 
-static int64_t window_of(const struct verify_records *r, const struct node *n, double factor,
-                         int depth)
+static int64_t window_of(struct verify_records *r, const struct node *n, double factor, int depth)
 {
     const struct node *below[PROMQL_ARGS_MAX];
     int64_t most = 0, own = 0;
@@ -226,7 +224,8 @@ static int64_t window_of(const struct verify_records *r, const struct node *n, d
     return own + most;
 }
 
-int64_t verify_reads_window(const struct verify_records *r, const struct node *n, double factor)
+int64_t verify_reads_window(struct verify_records *r, const struct node *n, double factor)
 {
+    verify_records_begin(r);
     return window_of(r, n, factor, 0);
 }

@@ -22,12 +22,11 @@ static bool is_call(const struct node *n, const char *name)
 
 /* --- constants: numbers, and what rules record of them --- */
 
-static bool constant_of(const struct verify_records *r, const struct node *n, int depth,
-                        double *ret);
+static bool constant_of(struct verify_records *r, const struct node *n, int depth, double *ret);
 
 /* The first of those that are recorded; a second one with another value: none. */
-static bool recorded_constant(const struct verify_records *r, const struct node *selector,
-                              int depth, double *ret)
+static bool recorded_constant(struct verify_records *r, const struct node *selector, int depth,
+                              double *ret)
 {
     struct verify_records_cursor c = {.selector = selector};
     bool is_found = false;
@@ -67,8 +66,7 @@ static bool calculated(enum binary_op op, double left, double right, double *ret
     }
 }
 
-static bool constant_of(const struct verify_records *r, const struct node *n, int depth,
-                        double *ret)
+static bool constant_of(struct verify_records *r, const struct node *n, int depth, double *ret)
 {
     double left, right;
 
@@ -113,7 +111,7 @@ static int look_at(void *ctx, const struct node *selector)
     return 1;
 }
 
-static void look_for_quantile(const struct verify_records *r, const struct node *n, int depth,
+static void look_for_quantile(struct verify_records *r, const struct node *n, int depth,
                               struct verify_limit *l)
 {
     n = peel(n);
@@ -130,7 +128,7 @@ static void look_for_quantile(const struct verify_records *r, const struct node 
 }
 
 /* x > 2, or 2 < x. */
-static bool compared(const struct verify_records *r, const struct node *n, struct verify_limit *l)
+static bool compared(struct verify_records *r, const struct node *n, struct verify_limit *l)
 {
     enum binary_op op = n->binary.op;
 
@@ -141,10 +139,10 @@ static bool compared(const struct verify_records *r, const struct node *n, struc
     return l->measured != NULL;
 }
 
-void verify_reads_limit(const struct verify_records *r, const struct node *n,
-                        struct verify_limit *ret)
+void verify_reads_limit(struct verify_records *r, const struct node *n, struct verify_limit *ret)
 {
     *ret = (struct verify_limit){.value = (double)NAN};
+    verify_records_begin(r);
     n = peel(n);
     while (n->kind == NODE_BINARY && (n->binary.op == OP_AND || n->binary.op == OP_UNLESS))
         n = peel(n->binary.left);

@@ -52,11 +52,6 @@ static void write_rule(struct scaled_writer *s, const struct rule *rule)
     jsonw_end_object(&s->w);
 }
 
-static int64_t interval_of(const struct rule_group *g)
-{
-    return g->interval_ms > 0 ? g->interval_ms : VERIFY_INTERVAL_MS;
-}
-
 static void write_group_labels(struct scaled_writer *s, struct labels l)
 {
     if (l.n > 0)
@@ -68,7 +63,7 @@ static void write_group(struct scaled_writer *s, const struct rule_group *g)
     jsonw_begin_object(&s->w);
     jsonw_key(&s->w, "name");
     jsonw_str(&s->w, g->name);
-    write_duration(s, "interval", verify_plan_step(s->factor, interval_of(g)));
+    write_duration(s, "interval", verify_plan_interval(s->factor, g));
     if (g->query_offset_ms >= 0)
         write_duration(s, "query_offset", verify_plan_span(s->factor, g->query_offset_ms));
     if (g->limit > 0) {
@@ -137,11 +132,11 @@ static int show_rule(const struct rule *rule, double factor, struct buf *out)
 
 static int show_group(const struct rule_group *g, double factor, struct buf *out)
 {
-    int64_t interval = interval_of(g);
     int r = buf_printf(out, "  group %.*s\n", SPAN_ARG(g->name));
 
     if (r == 0)
-        r = show_duration("interval", interval, verify_plan_step(factor, interval), out);
+        r = show_duration("interval", verify_plan_interval(1, g), verify_plan_interval(factor, g),
+                          out);
     for (size_t i = 0; i < g->n && r == 0; i++)
         r = show_rule(&g->rules[i], factor, out);
     return r;

@@ -140,6 +140,36 @@ static void test_loop(void **state)
     planned_close(&p);
 }
 
+/* Nor does the number of ways through such rules count. */
+static void test_many_ways(void **state)
+{
+    static const char *const files[] = {
+        "groups:\n- name: g\n  rules:\n"
+        "  - {record: a, expr: 'a + a + a + a + a + a or llm_ttft_seconds_sum'}\n"
+        "  - {alert: A, expr: 'a > 1'}\n",
+        "groups:\n- name: g\n  rules:\n"
+        "  - {record: a, expr: '1'}\n  - {record: b, expr: 'a + a + a + a + a + a'}\n"
+        "  - {record: c, expr: 'b + b + b + b + b + b'}\n"
+        "  - {record: d, expr: 'c + c + c + c + c + c'}\n"
+        "  - {record: e, expr: 'd + d + d + d + d + d'}\n"
+        "  - {record: f, expr: 'e + e + e + e + e + e'}\n"
+        "  - {record: g, expr: 'f + f + f + f + f + f'}\n"
+        "  - {record: h, expr: 'g + g + g + g + g + g'}\n"
+        "  - {record: i, expr: 'h + h + h + h + h + h'}\n"
+        "  - {record: j, expr: 'i + i + i + i + i + i'}\n"
+        "  - {alert: A, expr: 'llm_ttft_seconds_sum > j'}\n",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+        struct planned p;
+
+        planned_open(&p, files[i], false);
+        assert_int_equal(p.plan.alerts[0].drive, VERIFY_DRIVEN);
+        planned_close(&p);
+    }
+}
+
 /* --- how fast --- */
 
 static int64_t stretch_of(const struct verify_plan *p)
@@ -219,9 +249,10 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_cases),  cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_loop),   cmocka_unit_test(test_factor),
-        cmocka_unit_test(test_minima), cmocka_unit_test(test_without_memory),
+        cmocka_unit_test(test_cases),          cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_loop),           cmocka_unit_test(test_many_ways),
+        cmocka_unit_test(test_factor),         cmocka_unit_test(test_minima),
+        cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
