@@ -135,8 +135,9 @@ static void advance(struct verify_track *t, const struct told_rule *rule)
     if (rule->state == VERIFY_INACTIVE && t->firing_ms != VERIFY_NEVER &&
         t->ended_ms == VERIFY_NEVER)
         t->ended_ms = rule->at_ms;
-    if (rule->state != VERIFY_INACTIVE)
-        t->active_ms = rule->active_ms;
+    if (rule->state != VERIFY_INACTIVE &&
+        (t->firing_ms == VERIFY_NEVER || t->firing_ms == rule->at_ms))
+        t->active_ms = rule->active_ms; /* later ones are other label sets' */
 }
 
 static void place(struct track_reader *d, struct span file, struct span group, size_t i_rule,

@@ -23,7 +23,7 @@ enum verify_state { VERIFY_UNSEEN, VERIFY_INACTIVE, VERIFY_PENDING, VERIFY_FIRIN
 struct verify_track {
     enum verify_state state;
     int64_t seen_ms;               /* evaluation that state is from */
-    int64_t active_ms;             /* what the alert itself says */
+    int64_t active_ms;             /* what the alert itself says, until it fires */
     int64_t pending_ms, firing_ms; /* first evaluation since verify_track_reset that found it so */
     int64_t ended_ms;              /* first one that found it inactive, behind firing_ms */
     char error[256];               /* of its evaluation, the last one that was told */

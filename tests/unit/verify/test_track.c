@@ -79,6 +79,11 @@ static void test_life(void **state)
                     RULE("firing", AT("07"), ACTIVE("03"))),
              t);
     assert_int_equal(t[1].ended_ms, T(7));
+    read_all(&p,
+             ANSWER(RULE("inactive", AT("08"), ""), RULE("pending", AT("08"), ACTIVE("08")),
+                    RULE("firing", AT("08"), ACTIVE("06"))),
+             t);
+    assert_int_equal(t[2].active_ms, T(3)); /* another label set's does not count any more */
     assert_int_equal(t[1].active_ms, T(2));
     assert_true(t[0].firing_ms == VERIFY_NEVER && t[0].state == VERIFY_INACTIVE);
     verify_track_reset(&t[2]);
