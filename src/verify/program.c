@@ -77,8 +77,10 @@ int verify_program_start(struct verify_program *p, const char *name, const char 
     p->pid = fork();
     if (p->pid == 0)
         become(p, path, args, parent);
-    if (p->pid > 0)
+    if (p->pid > 0) {
+        (void)setpgid(p->pid, p->pid); /* the child does it, too: whoever comes first */
         return 0;
+    }
     p->pid = 0;
     return err_set(reterr, -errno, "%s could not be started: %s", name, err_str(-errno));
 }
@@ -143,14 +145,32 @@ static void last_words(const struct verify_program *p, char *dst, size_t cap)
     buf_done(&text);
 }
 
+/* What it started itself goes with it: its group is there until it is reaped. */
+static int reap(struct verify_program *p)
+{
+    int status = 0;
+
+    (void)kill(-p->pid, SIGKILL);
+    (void)waitpid(p->pid, &status, 0);
+    p->pid = 0;
+    return status;
+}
+
+static bool has_ended(const struct verify_program *p)
+{
+    siginfo_t info = {.si_pid = 0};
+
+    return waitid(P_PID, (id_t)p->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0;
+}
+
 bool verify_program_is_over(struct verify_program *p, struct err *reterr)
 {
     char words[WORDS_MAX];
     int status;
 
-    if (p->pid <= 0 || waitpid(p->pid, &status, WNOHANG) != p->pid)
+    if (p->pid <= 0 || !has_ended(p))
         return false;
-    p->pid = 0;
+    status = reap(p);
     last_words(p, words, sizeof(words));
     if (words[0] != '\0')
         (void)err_set(reterr, -ECHILD, "%s ended: %s", p->name, words);
@@ -169,14 +189,8 @@ void verify_program_stop(struct verify_program *p, int64_t patience_ms)
 
     if (p->pid <= 0)
         return;
-    (void)kill(p->pid, SIGTERM);
-    while (waitpid(p->pid, NULL, WNOHANG) == 0) {
-        if (mono_diff(clock_mono(), until) > 0) {
-            (void)kill(p->pid, SIGKILL);
-            (void)waitpid(p->pid, NULL, 0);
-            break;
-        }
+    (void)kill(-p->pid, SIGTERM);
+    while (!has_ended(p) && mono_diff(clock_mono(), until) <= 0)
         (void)usleep(LOOK_US);
-    }
-    p->pid = 0;
+    (void)reap(p);
 }

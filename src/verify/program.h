@@ -5,7 +5,8 @@
  * Role:      this program's own subcommands, or another one by its path, with standard output and
  *            error in files of a directory: NAME.out, NAME.log.
  * Lifetime:  the kernel kills it when the thread that started it ends, however that comes; its
- *            process group is its own, so that Ctrl-C of a terminal reaches us alone.
+ *            process group is its own, so that Ctrl-C of a terminal reaches us alone. What it
+ *            starts itself ends with it, unless we are killed by SIGKILL.
  * Environment: what finds files and programs. No keys, and no proxies.
  * Errors:    negative errno with *reterr.
  * Threading: one owner, a process with one thread.
@@ -31,7 +32,7 @@ struct verify_program {
 /* path NULL: this program. args: without argv[0], ends with NULL. */
 int verify_program_start(struct verify_program *p, const char *name, const char *dir,
                          const char *path, const char *const *args, struct err *reterr) WARN_UNUSED;
-/* SIGTERM, and SIGKILL after patience_ms; reaps it. Nothing for one that is not there. */
+/* SIGTERM to its group, SIGKILL after patience_ms; reaps it. Nothing for one that is not there. */
 void verify_program_stop(struct verify_program *p, int64_t patience_ms);
 /* Whether it ended by itself; then *reterr has its last words. */
 bool verify_program_is_over(struct verify_program *p, struct err *reterr);

@@ -81,11 +81,11 @@ static int look(struct verify_run *run, struct err *reterr)
 int verify_run_watch(struct verify_run *run, int64_t min_ms, int64_t max_ms,
                      bool (*is_over)(const struct verify_run *run), struct err *reterr)
 {
-    int64_t begin = verify_run_now();
+    mono_t begin = clock_mono();
 
     for (;;) {
         int r = look(run, reterr);
-        int64_t passed = verify_run_now() - begin;
+        int64_t passed = mono_diff(clock_mono(), begin) / NS_PER_MS;
         if (r < 0)
             return r;
         if (passed >= max_ms || (passed >= min_ms && is_over(run)))

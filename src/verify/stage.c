@@ -18,6 +18,7 @@ enum {
     READY_MS = 20 * 1000, /* Prometheus on a busy machine */
     LOOK_MS = 20,
     PATIENCE_MS = 5000, /* until a program that does not end is killed */
+    DIR_BYTES = 400,    /* of the directory's name: its files have room */
     ADDRESS_MAX = 128,
     NUMBER_MAX = 32,
 };
@@ -26,15 +27,17 @@ enum {
 
 static int make_dir(struct verify_stage *s, struct err *reterr)
 {
-    const char *where = getenv("TMPDIR");
-    int n = snprintf(s->dir, sizeof(s->dir), "%s/inferometer-verify-XXXXXX",
-                     where && where[0] ? where : "/tmp");
+    const char *tmp = getenv("TMPDIR");
+    const char *where = tmp && tmp[0] ? tmp : "/tmp";
+    int n = snprintf(s->dir, DIR_BYTES, "%s/inferometer-verify-XXXXXX", where);
+    int r = n < DIR_BYTES ? 0 : -ENAMETOOLONG;
 
-    if (n < (int)sizeof(s->dir) && mkdtemp(s->dir))
+    if (r == 0 && !mkdtemp(s->dir))
+        r = -errno;
+    if (r == 0)
         return 0;
     s->dir[0] = '\0';
-    return err_set(reterr, -errno, "no directory could be made below \"%.200s\": %s",
-                   where && where[0] ? where : "/tmp", err_str(-errno));
+    return err_set(reterr, r, "no directory could be made below \"%.200s\": %s", where, err_str(r));
 }
 
 static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
@@ -80,21 +83,31 @@ static int write_rules(struct verify_stage *s, struct buf *text, struct err *ret
 
 /* --- waiting --- */
 
-static bool is_stopped(struct verify_stage *s, int ms)
+static mono_t deadline(void)
 {
-    return s->ops->wait(s->ops->ctx, ms);
+    return mono_add(clock_mono(), READY_MS * NS_PER_MS);
+}
+
+static bool is_late(mono_t until)
+{
+    return mono_diff(clock_mono(), until) > 0;
+}
+
+static bool is_stopped(struct verify_stage *s)
+{
+    return s->ops->wait(s->ops->ctx, LOOK_MS);
 }
 
 /* Until the program printed that word. */
 static int await_word(struct verify_stage *s, struct verify_program *p, const char *behind,
                       char *dst, size_t cap, struct err *reterr)
 {
-    for (int ms = 0; ms < READY_MS; ms += LOOK_MS) {
+    for (mono_t until = deadline(); !is_late(until);) {
         if (verify_program_word(p, behind, dst, cap))
             return 0;
         if (verify_program_is_over(p, reterr))
             return -ECHILD;
-        if (is_stopped(s, LOOK_MS))
+        if (is_stopped(s))
             return -EINTR;
     }
     return err_set(reterr, -ETIMEDOUT, "%s was not ready within %d s", p->name, READY_MS / 1000);
@@ -108,11 +121,11 @@ static int await_answer(struct verify_stage *s, struct verify_program *p, const 
     int r = -ETIMEDOUT;
 
     buf_init(&body, VERIFY_ANSWER_MAX);
-    for (int ms = 0; ms < READY_MS && r != 0; ms += LOOK_MS) {
+    for (mono_t until = deadline(); r != 0 && !is_late(until);) {
         r = verify_ask(s->asker, url, NULL, &body, NULL);
         if (r != 0 && verify_program_is_over(p, reterr))
             r = -ECHILD;
-        else if (r != 0 && is_stopped(s, LOOK_MS))
+        else if (r != 0 && is_stopped(s))
             r = -EINTR;
         if (r == -ECHILD || r == -EINTR)
             break;
