@@ -60,7 +60,9 @@ static int look_at_alertmanager(struct verify_run *run, struct err *reterr)
     for (size_t i = 0; i < run->plan->n && r == 0; i++)
         for (int w = 0; w < VERIFY_WHERES && r == 0; w++) {
             size_t n = 0;
-            r = verify_told_alerts(buf_span(&run->body), run->plan->alerts[i].rule->name,
+            if (run->plan->alerts[i].drive != VERIFY_DRIVEN)
+                continue;
+            r = verify_told_alerts(buf_span(&run->body), run->plan->alerts[i].rule,
                                    span_cstr(sources[w]), &n);
             if (r == 0)
                 note_delivery(run, i, (enum verify_where)w, n > 0);

@@ -84,6 +84,46 @@ int verify_told_load(struct span json, struct verify_load *ret)
     return 0;
 }
 
+/* --- faults --- */
+
+static void read_active(struct json *j, struct span name, double *ret)
+{
+    struct json_value v;
+    struct span key;
+
+    if (!json_next(j, &v) || v.type != JSON_OBJECT)
+        return;
+    while (json_key(j, &key)) {
+        if (json_str_eq(key, name) && json_next(j, &v))
+            (void)json_double(&v, ret);
+        else
+            (void)json_skip(j);
+    }
+}
+
+int verify_told_fault(struct span json, struct span name, double *ret)
+{
+    bool is_found = false;
+    struct json_value v;
+    struct span key;
+    struct json j;
+
+    *ret = 0;
+    json_init(&j, json);
+    if (!json_next(&j, &v) || v.type != JSON_OBJECT)
+        return -EPROTO;
+    while (json_key(&j, &key)) {
+        bool is_it = is_key(key, "active");
+
+        is_found |= is_it;
+        if (is_it)
+            read_active(&j, name, ret);
+        else
+            (void)json_skip(&j);
+    }
+    return is_found && json_status(&j) == JSON_OK ? 0 : -EPROTO;
+}
+
 /* --- queries --- */
 
 /* Behind "value": [time, "1.5"]. */
@@ -155,10 +195,34 @@ int verify_told_value(struct span json, double *ret, size_t *ret_n)
 
 struct told_labels {
     bool is_named;
+    size_t n_same; /* of those that the rule sets */
     char source[32];
 };
 
-static void read_labels(struct json *j, struct span name, struct told_labels *l)
+static bool is_fixed(const struct rule_text *label)
+{
+    return span_find(label->value, SPAN("{{")) == label->value.n;
+}
+
+static bool is_set(const struct rule *rule, struct span name, struct span value)
+{
+    for (size_t i = 0; i < rule->n_labels; i++)
+        if (is_fixed(&rule->labels[i]) && json_str_eq(name, rule->labels[i].name) &&
+            json_str_eq(value, rule->labels[i].value))
+            return true;
+    return false;
+}
+
+static size_t count_set(const struct rule *rule)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rule->n_labels; i++)
+        n += is_fixed(&rule->labels[i]) && rule->labels[i].value.n > 0;
+    return n;
+}
+
+static void read_labels(struct json *j, const struct rule *rule, struct told_labels *l)
 {
     struct json_value v;
     struct span key;
@@ -168,15 +232,17 @@ static void read_labels(struct json *j, struct span name, struct told_labels *l)
     while (json_key(j, &key)) {
         if (!json_next(j, &v) || v.type != JSON_STRING)
             return;
+        l->n_same += is_set(rule, key, v.raw);
         if (is_key(key, "alertname"))
-            l->is_named = json_str_eq(v.raw, name);
+            l->is_named = json_str_eq(v.raw, rule->name);
         else if (is_key(key, VERIFY_SOURCE_LABEL))
             (void)json_unescape(v.raw, l->source, sizeof(l->source));
     }
 }
 
-int verify_told_alerts(struct span json, struct span name, struct span source, size_t *ret_n)
+int verify_told_alerts(struct span json, const struct rule *rule, struct span source, size_t *ret_n)
 {
+    size_t n_set = count_set(rule);
     struct json_value v;
     struct span key;
     struct json j;
@@ -191,11 +257,11 @@ int verify_told_alerts(struct span json, struct span name, struct span source, s
             return -EPROTO;
         while (json_key(&j, &key)) {
             if (is_key(key, "labels"))
-                read_labels(&j, name, &l);
+                read_labels(&j, rule, &l);
             else
                 (void)json_skip(&j);
         }
-        *ret_n += l.is_named && span_eq(span_cstr(l.source), source);
+        *ret_n += l.is_named && l.n_same == n_set && span_eq(span_cstr(l.source), source);
     }
     return json_status(&j) == JSON_OK ? 0 : -EPROTO;
 }

@@ -13,6 +13,7 @@
 
 #include "base/attr.h"
 #include "base/span.h"
+#include "rules/file.h"
 
 /* The report of `inferometer load --json`. */
 struct verify_load {
@@ -23,14 +24,18 @@ struct verify_load {
 };
 int verify_told_load(struct span json, struct verify_load *ret) WARN_UNUSED;
 
+/* The strength of a fault in /sim/faults of a simulator; 0: it is off. */
+int verify_told_fault(struct span json, struct span name, double *ret) WARN_UNUSED;
+
 /* An instant query's first value. NaN: there is none. *ret_n: series. */
 int verify_told_value(struct span json, double *ret, size_t *ret_n) WARN_UNUSED;
 
 /*
- * Alertmanager's /api/v2/alerts: active alerts of that name whose label `source` has that value
- * (empty: that have none).
+ * Alertmanager's /api/v2/alerts: active alerts of that rule (several may have one name: its labels
+ * have to be there, but for those that are templates) whose label `source` has that value (empty:
+ * that have none).
  */
-int verify_told_alerts(struct span json, struct span name, struct span source,
+int verify_told_alerts(struct span json, const struct rule *rule, struct span source,
                        size_t *ret_n) WARN_UNUSED;
 
 #endif

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * verify/track, verify/told, verify/page: what the programs of a run answer, by the first byte: "r"
- * the rules of an evaluator, "l" a load's report, "v" an instant query, "a" Alertmanager's alerts,
- * else a page of metrics. Whatever it is, it is refused with an error or leaves values that fit
- * each other.
- * fuzz-links: verify
+ * the rules of an evaluator, "l" a load's report, "v" an instant query, "f" faults, "a"
+ * Alertmanager's alerts, else a page of metrics. Whatever it is, it is refused with an error or
+ * leaves values that fit each other. fuzz-links: verify
  */
 #include "fuzz.h"
 
@@ -47,6 +46,8 @@ static void check_rules(struct span input)
 
 static void check_told(char kind, struct span input)
 {
+    static const struct rule_text label = {.name = SPAN_INIT("tier"), .value = SPAN_INIT("P1")};
+    static const struct rule rule = {.name = SPAN_INIT("A"), .labels = &label, .n_labels = 1};
     struct verify_load l = {.is_there = false};
     double v = 0;
     size_t n = 0;
@@ -58,8 +59,11 @@ static void check_told(char kind, struct span input)
         int r = verify_told_value(input, &v, &n);
         FUZZ_CHECK(r == 0 || r == -EPROTO);
         FUZZ_CHECK(n > 0 || isnan(v));
+    } else if (kind == 'f') {
+        int r = verify_told_fault(input, SPAN("added_latency"), &v);
+        FUZZ_CHECK(r == 0 || r == -EPROTO);
     } else {
-        int r = verify_told_alerts(input, SPAN("A"), SPAN("prometheus"), &n);
+        int r = verify_told_alerts(input, &rule, SPAN("prometheus"), &n);
         FUZZ_CHECK(r == 0 || r == -EPROTO);
     }
 }
@@ -84,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct span input = span_of(data, size);
 
-    if (size > 0 && memchr("lva", data[0], 3))
+    if (size > 0 && memchr("lvfa", data[0], 4))
         check_told((char)data[0], span_from(input, 1));
     else if (size > 0 && data[0] == 'r')
         check_rules(span_from(input, 1));

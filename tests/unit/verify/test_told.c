@@ -67,19 +67,49 @@ static const char alerts[] =
     "{\"labels\":{\"alertname\":\"A\",\"model\":\"m\"}},"
     "{\"labels\":{\"alertname\":\"B\"}}]";
 
+static const struct rule_text tier_p1[] = {
+    {.name = SPAN_INIT("model"), .value = SPAN_INIT("{{ $labels.m }}")},
+    {.name = SPAN_INIT("tier"), .value = SPAN_INIT("P1")},
+};
+static const struct rule rule_a = {.name = SPAN_INIT("A")}, rule_b = {.name = SPAN_INIT("B")};
+static const struct rule rule_p1 = {.name = SPAN_INIT("A"), .labels = tier_p1, .n_labels = 2};
+
 static void test_alerts(void **state)
 {
+    static const struct {
+        const struct rule *rule;
+        const char *source;
+        size_t n;
+    } rows[] = {
+        {&rule_a, "", 2},  {&rule_a, "prometheus", 1},  {&rule_b, "prometheus", 0},
+        {&rule_p1, "", 1}, {&rule_p1, "prometheus", 0},
+    };
     size_t n;
 
     (void)state;
-    assert_int_equal(verify_told_alerts(span_cstr(alerts), SPAN("A"), SPAN(""), &n), 0);
-    assert_int_equal(n, 2);
-    assert_int_equal(verify_told_alerts(span_cstr(alerts), SPAN("A"), SPAN("prometheus"), &n), 0);
-    assert_int_equal(n, 1);
-    assert_int_equal(verify_told_alerts(span_cstr(alerts), SPAN("B"), SPAN("prometheus"), &n), 0);
-    assert_int_equal(n, 0);
-    assert_int_equal(verify_told_alerts(SPAN("[]"), SPAN("A"), SPAN(""), &n), 0);
-    assert_int_equal(verify_told_alerts(SPAN("{}"), SPAN("A"), SPAN(""), &n), -EPROTO);
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        assert_int_equal(
+            verify_told_alerts(span_cstr(alerts), rows[i].rule, span_cstr(rows[i].source), &n), 0);
+        assert_int_equal(n, rows[i].n);
+    }
+    assert_int_equal(verify_told_alerts(SPAN("[]"), &rule_a, SPAN(""), &n), 0);
+    assert_int_equal(verify_told_alerts(SPAN("{}"), &rule_a, SPAN(""), &n), -EPROTO);
+}
+
+static const char faults[] = "{\"active\":{\"slow_gpu\":1.5,\"added_latency\":0.25},"
+                             "\"faults\":[{\"name\":\"added_latency\",\"usual\":0.5}]}";
+
+static void test_fault(void **state)
+{
+    double v = 7;
+
+    (void)state;
+    assert_int_equal(verify_told_fault(span_cstr(faults), SPAN("added_latency"), &v), 0);
+    assert_true(v == 0.25);
+    assert_int_equal(verify_told_fault(span_cstr(faults), SPAN("errors"), &v), 0);
+    assert_true(v == 0);
+    assert_int_equal(verify_told_fault(SPAN("{\"faults\":[]}"), SPAN("errors"), &v), -EPROTO);
+    assert_int_equal(verify_told_fault(SPAN("[]"), SPAN("errors"), &v), -EPROTO);
 }
 
 static void test_prefixes(void **state)
@@ -91,8 +121,10 @@ static void test_prefixes(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(report) - 2; i++)
         assert_int_equal(verify_told_load(span_of(report, i), &l), -EPROTO);
+    for (size_t i = 0; i < sizeof(faults) - 1; i++)
+        assert_int_equal(verify_told_fault(span_of(faults, i), SPAN("errors"), &v), -EPROTO);
     for (size_t i = 0; i < sizeof(alerts) - 1; i++)
-        assert_int_equal(verify_told_alerts(span_of(alerts, i), SPAN("A"), SPAN(""), &n), -EPROTO);
+        assert_int_equal(verify_told_alerts(span_of(alerts, i), &rule_a, SPAN(""), &n), -EPROTO);
     assert_int_equal(verify_told_value(SPAN("{\"data\":{\"result\":[{\"value\":[1"), &v, &n),
                      -EPROTO);
 }
@@ -100,9 +132,8 @@ static void test_prefixes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_value),
-        cmocka_unit_test(test_alerts),
+        cmocka_unit_test(test_load),     cmocka_unit_test(test_value),
+        cmocka_unit_test(test_alerts),   cmocka_unit_test(test_fault),
         cmocka_unit_test(test_prefixes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
