@@ -289,8 +289,7 @@ static int load_rules(const struct options *o, struct rule_files *files)
 static bool wait_signal(void *ctx, int ms)
 {
     (void)ctx;
-    int sig = signals_wait(ms);
-    return sig == SIGINT || sig == SIGTERM;
+    return signals_wait(ms) != 0;
 }
 
 static void say(void *ctx, const char *line)
@@ -356,6 +355,7 @@ static int run(struct options *o, FILE *to)
         result.seen[w] = mem_zalloc(o->config.plan->n + 1, sizeof(*result.seen[w]));
         r = result.seen[w] ? 0 : -ENOMEM;
     }
+    signals_block(); /* not before: until now there is nothing to clean up */
     if (r == 0)
         r = verify_run(&o->config, &ops, &result, &why);
     if (r == 0)
@@ -403,10 +403,8 @@ int verify_main(int argc, char **argv)
         (void)fputs(usage, stdout);
         return EXIT_OK;
     }
-    if (load_rules(&o, &files) == 0) {
-        signals_block();
+    if (load_rules(&o, &files) == 0)
         status = plan_and_run(&o, &files);
-    }
     rules_unref(&files);
     return status;
 }

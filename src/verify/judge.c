@@ -86,7 +86,7 @@ static void judge_alerts(const struct verify_plan *p, const struct verify_result
 int verify_judge(const struct verify_plan *p, const struct verify_result *result, struct arena *a,
                  struct verify_findings *ret)
 {
-    enum { PER_ALERT = VERIFY_WHERES + 1, OTHERS = 3 };
+    enum { PER_ALERT = VERIFY_WHERES + 1, OTHERS = 4 };
     struct verify_findings l = {0};
 
     l.at = arena_zalloc(a, p->n * PER_ALERT + OTHERS, sizeof(*l.at));
@@ -94,6 +94,11 @@ int verify_judge(const struct verify_plan *p, const struct verify_result *result
         return -ENOMEM;
     verify_judge_client(p, result, next(&l, "client"));
     verify_judge_engine(result, next(&l, "engine"));
+    if (result->stay_error[0] != '\0')
+        verify_judge_set(next(&l, "engine"), VERIFY_FAIL,
+                         "take it away: curl -X DELETE ENGINE/sim/faults/added_latency",
+                         "%.200s still has the latency that was injected: %s", result->engine_url,
+                         result->stay_error);
     if (result->prometheus_error[0] != '\0')
         verify_judge_set(next(&l, "prometheus"), VERIFY_FAIL,
                          "the same rules have to do for it: promtool check rules FILE; or leave it "

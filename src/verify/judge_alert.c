@@ -141,6 +141,11 @@ void verify_judge_alert(const struct verify_plan *p, const struct verify_result 
     }
     if (!is_in_time(a, &s->track, f))
         return;
+    if (!r->phases[VERIFY_AFTER].has_run) {
+        verify_judge_set(f, VERIFY_FAIL, NULL,
+                         "fired; its end was not seen, since latency could not be taken away");
+        return;
+    }
     if (s->track.ended_ms == VERIFY_NEVER) {
         print_measured(a, s->values[VERIFY_AFTER], measured, sizeof(measured));
         verify_judge_set(f, VERIFY_FAIL, NULL,

@@ -116,6 +116,11 @@ static bool rose(const struct verify_result *r, enum verify_phase_name i, struct
     const struct verify_phase *ph = &r->phases[i], *rest = &r->phases[VERIFY_REST];
     double more = ph->rise.mean - rest->rise.mean;
 
+    if (!ph->has_page) {
+        verify_judge_set(f, VERIFY_FAIL, NULL, "the engine's page could not be read %s",
+                         verify_result_phase(i));
+        return false;
+    }
     if (!(ph->rise.count > 0)) {
         verify_judge_set(f, VERIFY_FAIL, NULL,
                          "%s stood still while %lld requests of clients had a first token",

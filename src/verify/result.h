@@ -19,7 +19,7 @@ struct verify_phase {
     double latency_s;         /* injected */
     int64_t begin_ms, end_ms; /* since the epoch */
     struct verify_load load;  /* what clients saw */
-    bool has_page;            /* the engine's page was read before and after */
+    bool has_page;            /* the engine's page was read at its end */
     struct verify_rise rise;
     bool has_scraped; /* the gateway's history has the engine's histogram */
     double scraped_count, scraped_mean_s;
@@ -44,6 +44,7 @@ struct verify_result {
     struct verify_phase phases[VERIFY_PHASES];
     char page_error[512];            /* of the last try to read the engine's page; "" */
     char inject_error[512];          /* latency could not be injected; "" */
+    char stay_error[512];            /* nor taken away: the engine has it still; "" */
     char engine[64], histogram[128]; /* whose page, and the name of its histogram */
     char engine_url[VERIFY_URL_MAX];
     bool has_prometheus, has_alertmanager;

@@ -84,10 +84,12 @@ static int begin_phase(struct verify_run *run, enum verify_phase_name i, struct 
         return r;
     ph->begin_ms = verify_run_now();
     r = verify_stage_load_begin(&run->stage, reterr);
+    if (r == 0)
+        run->i_loaded = i;
     if (r == 0 && i > VERIFY_REST)
         r = verify_stage_load_end(&run->stage, 1, &run->result->phases[i - 1].load, reterr);
     if (r == 0)
-        verify_run_page(run, &run->page);
+        verify_run_page(run, &run->page); /* none: that of the phase before counts, or 0 */
     return r;
 }
 
@@ -165,10 +167,15 @@ static bool any_firing(const struct verify_run *run)
     return false;
 }
 
+/* Of the phase that was the last one. */
+static int end_load(struct verify_run *run, struct err *reterr)
+{
+    return verify_stage_load_end(&run->stage, 0, &run->result->phases[run->i_loaded].load, reterr);
+}
+
 /* Without answers at rest nothing else can be said. */
 static int run_rest(struct verify_run *run, bool *ret_is_answered, struct err *reterr)
 {
-    struct verify_load *load = &run->result->phases[VERIFY_REST].load;
     int r = run_phase(run, VERIFY_REST, reterr);
     double n = (double)NAN;
     size_t n_series;
@@ -179,8 +186,6 @@ static int run_rest(struct verify_run *run, bool *ret_is_answered, struct err *r
     r = verify_ask_value(run->stage.asker, run->stage.servers[VERIFY_GATEWAY],
                          "sum(llm_ttft_seconds_count)", &n, &n_series, reterr);
     *ret_is_answered = r == 0 && n > 0;
-    if (r == 0 && !*ret_is_answered)
-        r = verify_stage_load_end(&run->stage, 0, load, reterr);
     return r;
 }
 
@@ -189,25 +194,27 @@ static int run_phases(struct verify_run *run, struct err *reterr)
     bool is_answered = false;
     int r = run_rest(run, &is_answered, reterr);
 
-    if (r < 0 || !is_answered)
-        return r;
-    r = run_phase(run, VERIFY_MILD, reterr);
-    if (r == 0)
+    if (r == 0 && is_answered)
+        r = run_phase(run, VERIFY_MILD, reterr);
+    if (r == 0 && is_answered)
         r = run_phase(run, VERIFY_HARD, reterr);
     if (r == 0 && any_firing(run))
         r = run_phase(run, VERIFY_AFTER, reterr);
-    if (r == 0) {
-        enum verify_phase_name last =
-            run->result->phases[VERIFY_AFTER].has_run ? VERIFY_AFTER : VERIFY_HARD;
-        r = verify_stage_load_end(&run->stage, 0, &run->result->phases[last].load, reterr);
-    }
-    return r;
+    /* -ENOTSUP: latency could not be switched; the result says why, and what there is so far
+     * counts. */
+    return r == 0 || r == -ENOTSUP ? end_load(run, reterr) : r;
 }
 
-/* Latency could not be injected: what there is so far is the result. */
-static int end_uninjected(struct verify_run *run, struct err *reterr)
+/* Somebody else's engine is left as it was, however the run ended. */
+static void leave_engine(struct verify_run *run)
 {
-    return verify_stage_load_end(&run->stage, 0, &run->result->phases[VERIFY_REST].load, reterr);
+    char line[VERIFY_URL_MAX + 600];
+
+    if (!run->stage.config->engine_url || !run->is_injected || verify_run_inject(run, 0) == 0)
+        return;
+    (void)snprintf(line, sizeof(line), "%s still has the latency that was injected: %s",
+                   run->stage.engine_url, run->result->stay_error);
+    say(run, line);
 }
 
 /* --- the run --- */
@@ -273,10 +280,7 @@ int verify_run(const struct verify_config *c, const struct verify_ops *ops,
     }
     if (r == 0)
         r = run_phases(&run, reterr);
-    if (r == -ENOTSUP) /* verify_run_inject; the result says why */
-        r = end_uninjected(&run, reterr);
-    if (c->engine_url && run.is_injected)
-        r = r < 0 ? r : verify_run_inject(&run, 0); /* somebody else's engine is left as it was */
+    leave_engine(&run);
     verify_stage_close(&run.stage);
     close_tracks(&run);
     buf_done(&run.body);

@@ -11,28 +11,54 @@
 #include "verify/run_private.h"
 
 enum { QUERY_MAX = 2 * PROMQL_QUERY_MAX };
+#define VERIFY_FAULT "added_latency"
+
+static int switch_latency(struct verify_run *run, const char *url, double latency_s,
+                          struct err *reterr)
+{
+    char json[64];
+
+    if (latency_s > 0)
+        (void)snprintf(json, sizeof(json), "{\"" VERIFY_FAULT "\": %.6g}", latency_s);
+    else
+        (void)snprintf(json, sizeof(json), "{\"" VERIFY_FAULT "\": null}");
+    return verify_ask(run->stage.asker, url, json, &run->body, reterr);
+}
+
+static int inject(struct verify_run *run, const char *url, double latency_s, struct err *reterr)
+{
+    int r = 0;
+
+    if (!run->is_injected)
+        r = verify_ask(run->stage.asker, url, NULL, &run->body, reterr);
+    if (r == 0 && !run->is_injected)
+        r = verify_told_fault(buf_span(&run->body), SPAN(VERIFY_FAULT), &run->latency_before_s);
+    if (r == -EPROTO)
+        err_set(reterr, r, "%.200s: this is no answer of a simulator", url);
+    if (r < 0)
+        return r;
+    run->is_injected = true; /* also where the answer is lost */
+    return switch_latency(run, url, run->latency_before_s + latency_s, reterr);
+}
 
 int verify_run_inject(struct verify_run *run, double latency_s)
 {
-    char url[VERIFY_URL_MAX + 32], json[64];
+    struct verify_result *result = run->result;
+    char url[VERIFY_URL_MAX + 32];
     struct err why = {.text = ""};
     int r;
 
     if (latency_s == 0 && !run->is_injected)
         return 0;
     (void)snprintf(url, sizeof(url), "%s/sim/faults", run->stage.engine_url);
+    r = latency_s > 0 ? inject(run, url, latency_s, &why)
+                      : switch_latency(run, url, run->latency_before_s, &why);
     if (latency_s > 0)
-        (void)snprintf(json, sizeof(json), "{\"added_latency\": %.6g}", latency_s);
+        (void)span_copy(span_cstr(why.text), result->inject_error, sizeof(result->inject_error));
     else
-        (void)snprintf(json, sizeof(json), "{\"added_latency\": null}");
-    r = verify_ask(run->stage.asker, url, json, &run->body, &why);
-    if (r == 0) {
-        run->is_injected = latency_s > 0;
-        return 0;
-    }
-    (void)span_copy(span_cstr(why.text), run->result->inject_error,
-                    sizeof(run->result->inject_error));
-    return -ENOTSUP;
+        (void)span_copy(span_cstr(why.text), result->stay_error, sizeof(result->stay_error));
+    run->is_injected = latency_s > 0 ? run->is_injected : r < 0;
+    return r < 0 ? -ENOTSUP : 0;
 }
 
 bool verify_run_page(struct verify_run *run, struct verify_page *ret)

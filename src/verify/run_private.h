@@ -15,6 +15,8 @@ struct verify_run {
     struct verify_track *tracks[VERIFY_WHERES]; /* one for each alert */
     struct verify_page page;                    /* the engine's, when the phase began */
     bool is_injected;
+    double latency_before_s;         /* that the engine had of its own; 0: none */
+    enum verify_phase_name i_loaded; /* whose load is the newest */
     struct buf body;
 };
 
@@ -28,7 +30,8 @@ bool verify_run_is_all_firing(const struct verify_run *run);
 bool verify_run_is_all_ended(const struct verify_run *run);
 
 /* run_look.c */
-/* Switches added_latency of the engine. -ENOTSUP: it cannot be done, the result says why. */
+/* Switches added_latency of the engine; 0: to what it was before. -ENOTSUP: it cannot be done, the
+ * result says why. */
 int verify_run_inject(struct verify_run *run, double latency_s) WARN_UNUSED;
 /* Reads the engine's page; false: result->page_error says why. */
 bool verify_run_page(struct verify_run *run, struct verify_page *ret);

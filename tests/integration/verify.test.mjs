@@ -2,8 +2,9 @@
 // `inferometer verify`: the chain as it should be, and with each of its links cut. Runs go on beside
 // each other, a few at a time, since most of a run is waiting. @alone
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { cleanup } from './lib/cleanup.mjs';
 import { Sim } from './lib/daemon.mjs';
 import { freePort } from './lib/http.mjs';
 import { BIN, Process, ROOT, run, tempDir } from './lib/process.mjs';
@@ -246,6 +247,71 @@ for (const [signal, code] of [['SIGINT', 1], ['SIGTERM', 1], ['SIGKILL', null]])
     assert.deepEqual(readdirSync(dir), []);
   });
 }
+
+/** verify against a simulator of somebody else's that is slow already; act once that line came. */
+async function besideSim(t, line, act) {
+  const sim = new Process(BIN, ['sim', '--engine', 'vllm-0.13', '--listen', '127.0.0.1:0']);
+  cleanup(t, () => sim.exit || sim.kill());
+  const [, address] = await sim.printed(/listening on (\S+)\n/);
+  const faults = `http://${address}/sim/faults`;
+  await fetch(faults, { method: 'POST', body: '{"added_latency": 0.125}' });
+  const p = new Process(BIN, ['verify', '--no-peers', '--engine-url', `http://${address}`], { env: { TMPDIR: tempDir(t) } });
+  await p.printed(line, { timeoutMs: 60000 });
+  const active = async () => (await (await fetch(faults)).json()).active;
+  await act({ p, sim, active });
+  await p.exited;
+  assert.doesNotMatch(p.stderr, /Sanitizer|runtime error/);
+  return { p, active };
+}
+
+for (const signal of ['SIGINT', 'SIGHUP'])
+  test(`${signal}: somebody else's engine is as it was`, async (t) => {
+    const { p, active } = await besideSim(t, /^3 s of latency/m, async ({ p, active }) => {
+      await waitFor('the latency', async () => (await active()).added_latency === 3.125);
+      p.signal(signal);
+    });
+    assert.equal(p.exit.code, 1);
+    assert.match(p.stderr, /stopped, nothing is left behind/);
+    assert.deepEqual(await active(), { added_latency: 0.125 });
+  });
+
+test('an engine that goes away with the latency in it is told of', async (t) => {
+  const { p } = await besideSim(t, /^3 s of latency/m, async ({ sim, active }) => {
+    await waitFor('the latency', async () => (await active()).added_latency === 3.125);
+    await sim.kill();
+  });
+  assert.equal(p.exit.code, 1);
+  assert.match(p.stdout, /FAIL {2}engine: http:\S+ still has the latency that was injected: .*connect/i);
+  assert.match(p.stdout, /FAIL {2}engine: the engine's histogram is not scraped/);
+});
+
+test('a program that takes connections and answers nothing is waited for 20 s, and ended with all that it started', async (t) => {
+  const dir = tempDir(t);
+  const path = join(tempDir(t), 'prometheus');
+  writeFileSync(path, `#!/bin/sh
+for a in "$@"; do case $a in --web.listen-address=*) at=\${a#*=};; esac; done
+${process.execPath} -e 'require("net").createServer(() => {}).listen('"\${at##*:}"', "127.0.0.1")' &
+wait
+`, { mode: 0o755 });
+  const begin = Date.now();
+  const p = new Process(BIN, ['verify', '--no-peers', '--prometheus', path], { env: { TMPDIR: dir } });
+  await p.printed(/^at rest/m, { timeoutMs: 60000 });
+  assert.ok(Date.now() - begin < 40000, `${Date.now() - begin} ms`);
+  await waitFor('both to be gone', () => !children(dir).some((pid) => /web.listen-address|createServer/.test(readFileSync(`/proc/${pid}/cmdline`, 'latin1'))));
+  p.signal('SIGTERM');
+  await p.exited;
+  assert.deepEqual(children(dir), []);
+});
+
+test('a directory of too long a name', async (t) => {
+  const dir = tempDir(t);
+  const deep = join(dir, ...Array(3).fill('d'.repeat(200)));
+  mkdirSync(deep, { recursive: true });
+  const { code, stderr } = await run(['verify', '--no-peers'], { env: { TMPDIR: deep } });
+  assert.equal(code, 1);
+  assert.match(stderr, /no directory could be made .*name too long/);
+  assert.deepEqual(readdirSync(deep), []);
+});
 
 // --- how it is called ---
 

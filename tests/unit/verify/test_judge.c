@@ -149,6 +149,11 @@ static void has_no_page(struct staged *s)
 {
     (void)snprintf(s->r.page_error, sizeof(s->r.page_error), "connection refused");
 }
+static void has_no_page_once(struct staged *s)
+{
+    s->r.phases[VERIFY_MILD].has_page = false;
+    s->r.phases[VERIFY_MILD].rise = (struct verify_rise){0, none, 0, 0, false};
+}
 static void stands_still(struct staged *s)
 {
     s->r.phases[VERIFY_HARD].rise = (struct verify_rise){0, none, 0, 0, false};
@@ -237,6 +242,16 @@ static void is_not_untold(struct staged *s)
 {
     s->seen[VERIFY_PROMETHEUS][0].untold_ms = VERIFY_NEVER;
 }
+static void stays_slow(struct staged *s)
+{
+    (void)snprintf(s->r.stay_error, sizeof(s->r.stay_error), "connection refused");
+}
+static void has_no_after(struct staged *s)
+{
+    stays_slow(s);
+    s->r.phases[VERIFY_AFTER].has_run = false;
+    s->seen[VERIFY_GATEWAY][0].track.ended_ms = VERIFY_NEVER;
+}
 static void does_not_start(struct staged *s)
 {
     (void)snprintf(s->r.prometheus_error, sizeof(s->r.prometheus_error), "prometheus ended: bad");
@@ -257,6 +272,8 @@ static const struct {
     {"low", has_low_threshold, VERIFY_FAIL, "client",
      "above the threshold of 0.01 s of Slow at rest"},
     {"no page", has_no_page, VERIFY_FAIL, "engine", "not scraped: connection refused"},
+    {"no page once", has_no_page_once, VERIFY_FAIL, "engine",
+     "the engine's page could not be read with little latency"},
     {"still", stands_still, VERIFY_FAIL, "engine", "stood still while 100 requests"},
     {"flat", does_not_rise, VERIFY_FAIL, "engine", "rose by 0.005 s only"},
     {"another", is_another, VERIFY_FAIL, "engine", "the mean is 4.5 s by"},
@@ -279,6 +296,9 @@ static const struct {
     {"not told", is_not_told, VERIFY_FAIL, "alertmanager", "nothing from gateway, from Prometheus"},
     {"end not told", is_not_untold, VERIFY_FAIL, "alertmanager",
      "from Prometheus, and not its end"},
+    {"stays slow", stays_slow, VERIFY_FAIL, "engine",
+     "http://127.0.0.1:1 still has the latency that was injected: connection refused"},
+    {"end not seen", has_no_after, VERIFY_FAIL, "alert", "fired; its end was not seen"},
     {"no start", does_not_start, VERIFY_FAIL, "prometheus", "prometheus ended: bad"},
 };
 
