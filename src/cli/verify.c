@@ -114,7 +114,8 @@ static int take_latency(struct flag *f, struct verify_config *c, struct err *ret
         return r;
     mild = span_split(&value, ',');
     if (num_parse_duration(mild, &mild_ns) < 0 || num_parse_duration(value, &hard_ns) < 0 ||
-        mild_ns < 50 * NS_PER_MS || hard_ns <= mild_ns || hard_ns > 60 * NS_PER_S) {
+        mild_ns < 50 * NS_PER_MS || hard_ns <= mild_ns ||
+        hard_ns > VERIFY_LATENCY_MAX_S * NS_PER_S) {
         (void)err_set(reterr, -EINVAL,
                       "--latency takes two durations, the second one longer, from 50ms to 60s");
         err_hint(reterr, "for example --latency 0.5s,3s");
@@ -343,6 +344,15 @@ static int report(const struct options *o, const struct verify_result *result)
     return is_passed ? EXIT_OK : EXIT_FAILED;
 }
 
+/* What is left out for want of a program. */
+static void show_absent(const struct options *o, FILE *to)
+{
+    if (!o->config.prometheus && !o->has_no_peers)
+        (void)fprintf(to, "prometheus is not installed: it is left out\n");
+    if (!o->config.alertmanager && !o->has_no_peers)
+        (void)fprintf(to, "alertmanager is not installed: it is left out\n");
+}
+
 static int run(struct options *o, FILE *to)
 {
     const struct verify_ops ops = {.wait = wait_signal, .say = say, .ctx = to};
@@ -384,8 +394,10 @@ static int plan_and_run(struct options *o, const struct rule_files *files)
     o->config.plan = &plan;
     if (plan.n == 0)
         (void)fprintf(stderr, "inferometer verify: there is no alert in these rules\n");
-    else if (show_plan(&plan, to) == 0)
+    else if (show_plan(&plan, to) == 0) {
+        show_absent(o, to);
         status = run(o, to);
+    }
     verify_plan_done(&plan);
     return status;
 }

@@ -41,12 +41,14 @@ static bool is_active_at_rest(const struct verify_alert *a, const struct verify_
     return true;
 }
 
-static void say_silent(const struct verify_alert *a, const struct verify_result *r,
-                       const struct verify_seen *s, struct verify_finding *f)
+static void say_silent(const struct verify_plan *p, const struct verify_alert *a,
+                       const struct verify_result *r, const struct verify_seen *s,
+                       struct verify_finding *f)
 {
     const char *verb =
         s->track.pending_ms != VERIFY_NEVER ? "became pending and never fired" : "stayed inactive";
     bool is_below = a->limit_is_ttft && a->limit >= r->phases[VERIFY_HARD].latency_s;
+    double wanted_s = ceil(1.1 * a->limit);
     char measured[120], hint[200] = "";
 
     print_measured(a, s->values[VERIFY_HARD], measured, sizeof(measured));
@@ -55,11 +57,16 @@ static void say_silent(const struct verify_alert *a, const struct verify_result 
                          verb, s->missing);
         return;
     }
-    if (is_below)
+    if (is_below && wanted_s <= VERIFY_LATENCY_MAX_S)
         (void)snprintf(hint, sizeof(hint),
                        "the threshold is too high for %g s; if it is meant: --latency %gs,%gs",
                        r->phases[VERIFY_HARD].latency_s, r->phases[VERIFY_MILD].latency_s,
-                       ceil(1.1 * a->limit));
+                       wanted_s);
+    else if (!is_below && p->factor > 1)
+        (void)snprintf(hint, sizeof(hint),
+                       "windows of different lengths may have become the same, %g times as fast; "
+                       "--real-time runs it as it is written",
+                       p->factor);
     bool is_out_of_reach = a->limit_is_e2e && a->limit >= r->phases[VERIFY_HARD].latency_s;
     verify_judge_set(f, is_out_of_reach ? VERIFY_SKIP : VERIFY_FAIL, hint, "%s with %g s%s: %s%s%s",
                      verb, r->phases[VERIFY_HARD].latency_s,
@@ -136,7 +143,7 @@ void verify_judge_alert(const struct verify_plan *p, const struct verify_result 
         return;
     }
     if (s->track.firing_ms == VERIFY_NEVER) {
-        say_silent(a, r, s, f);
+        say_silent(p, a, r, s, f);
         return;
     }
     if (!is_in_time(a, &s->track, f))

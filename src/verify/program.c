@@ -127,8 +127,15 @@ bool verify_program_word(const struct verify_program *p, const char *behind, cha
     return is_there;
 }
 
-/* The last line of its log that is not empty. */
-static void last_words(const struct verify_program *p, char *dst, size_t cap)
+static bool is_hint(struct span line)
+{
+    return line.n == 0 || line.p[0] == ' ' || line.p[0] == '\t' ||
+           span_starts_with(line, SPAN("hint: "));
+}
+
+/* The last line of its log that is neither empty nor a hint; of a Go program that
+ * panicked the reason, not the end of the stack. */
+void verify_program_last_words(const struct verify_program *p, char *dst, size_t cap)
 {
     struct buf text;
     struct span rest, line = SPAN("");
@@ -137,8 +144,11 @@ static void last_words(const struct verify_program *p, char *dst, size_t cap)
     if (file_read(p->log, OUTPUT_MAX, &text) == 0) {
         rest = buf_span(&text);
         while (rest.n > 0) {
-            struct span next = span_trim(span_split(&rest, '\n'));
-            line = next.n > 0 ? next : line;
+            struct span next = span_split(&rest, '\n');
+            if (!is_hint(next))
+                line = next;
+            if (span_starts_with(next, SPAN("panic: ")))
+                break;
         }
     }
     (void)span_copy(line, dst, cap);
@@ -171,7 +181,7 @@ bool verify_program_is_over(struct verify_program *p, struct err *reterr)
     if (p->pid <= 0 || !has_ended(p))
         return false;
     status = reap(p);
-    last_words(p, words, sizeof(words));
+    verify_program_last_words(p, words, sizeof(words));
     if (words[0] != '\0')
         (void)err_set(reterr, -ECHILD, "%s ended: %s", p->name, words);
     else if (WIFEXITED(status))

@@ -37,6 +37,8 @@ void verify_program_stop(struct verify_program *p, int64_t patience_ms);
 /* Whether it ended by itself; then *reterr has its last words. */
 bool verify_program_is_over(struct verify_program *p, struct err *reterr);
 
+void verify_program_last_words(const struct verify_program *p, char *dst, size_t cap); /* or "" */
+
 /* What it printed on standard output so far. */
 int verify_program_output(const struct verify_program *p, struct buf *out) WARN_UNUSED;
 /* The word behind `behind` there, up to white space; false: it is not there (yet). */

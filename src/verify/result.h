@@ -9,7 +9,7 @@
 #include "verify/told.h"
 #include "verify/track.h"
 
-enum { VERIFY_URL_MAX = 512 };
+enum { VERIFY_URL_MAX = 512, VERIFY_LATENCY_MAX_S = 60 };
 
 enum verify_phase_name { VERIFY_REST, VERIFY_MILD, VERIFY_HARD, VERIFY_AFTER, VERIFY_PHASES };
 const char *verify_result_phase(enum verify_phase_name p); /* "at rest", ... */

@@ -280,6 +280,8 @@ int verify_run(const struct verify_config *c, const struct verify_ops *ops,
     }
     if (r == 0)
         r = run_phases(&run, reterr);
+    if (r < 0 && r != -EINTR)
+        verify_stage_explain(&run.stage, reterr);
     leave_engine(&run);
     verify_stage_close(&run.stage);
     close_tracks(&run);

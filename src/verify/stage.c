@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -98,6 +99,15 @@ static bool is_stopped(struct verify_stage *s)
     return s->ops->wait(s->ops->ctx, LOOK_MS);
 }
 
+static int say_late(const struct verify_program *p, struct err *reterr)
+{
+    char words[300];
+
+    verify_program_last_words(p, words, sizeof(words));
+    return err_set(reterr, -ETIMEDOUT, "%s was not ready within %d s%s%s", p->name, READY_MS / 1000,
+                   words[0] ? ": " : "", words);
+}
+
 /* Until the program printed that word. */
 static int await_word(struct verify_stage *s, struct verify_program *p, const char *behind,
                       char *dst, size_t cap, struct err *reterr)
@@ -110,7 +120,7 @@ static int await_word(struct verify_stage *s, struct verify_program *p, const ch
         if (is_stopped(s))
             return -EINTR;
     }
-    return err_set(reterr, -ETIMEDOUT, "%s was not ready within %d s", p->name, READY_MS / 1000);
+    return say_late(p, reterr);
 }
 
 /* Until the program answers there. */
@@ -132,8 +142,7 @@ static int await_answer(struct verify_stage *s, struct verify_program *p, const 
     }
     buf_done(&body);
     if (r != 0 && r != -ECHILD && r != -EINTR)
-        return err_set(reterr, -ETIMEDOUT, "%s was not ready within %d s", p->name,
-                       READY_MS / 1000);
+        return say_late(p, reterr);
     return r;
 }
 
@@ -340,6 +349,21 @@ void verify_stage_close(struct verify_stage *s)
         (void)nftw(s->dir, remove_one, OPEN_MAX_DIRS, FTW_DEPTH | FTW_PHYS);
     s->dir[0] = '\0';
     s->asker = verify_ask_free(s->asker);
+}
+
+void verify_stage_explain(struct verify_stage *s, struct err *reterr)
+{
+    enum { FULL_BLOCKS = 16, DYING_MS = 200 };
+    struct err before;
+    struct statvfs fs;
+
+    (void)s->ops->wait(s->ops->ctx, DYING_MS);
+    (void)verify_stage_check(s, reterr);
+    if (s->dir[0] == '\0' || statvfs(s->dir, &fs) < 0 || fs.f_bavail >= FULL_BLOCKS)
+        return;
+    before = *reterr;
+    (void)err_set(reterr, -ENOSPC, "no space is left for \"%.200s\", see TMPDIR (%.200s)", s->dir,
+                  before.text);
 }
 
 int verify_stage_check(struct verify_stage *s, struct err *reterr)

@@ -41,6 +41,9 @@ int verify_stage_open(struct verify_stage *s, struct err *reterr) WARN_UNUSED;
 /* Ends all programs and removes the directory. */
 void verify_stage_close(struct verify_stage *s);
 
+/* The reason behind a failure that *reterr tells: a program that has just ended, a full disk. */
+void verify_stage_explain(struct verify_stage *s, struct err *reterr);
+
 /* Whether a program that is needed has ended by itself; -ECHILD. */
 int verify_stage_check(struct verify_stage *s, struct err *reterr) WARN_UNUSED;
 

@@ -2,6 +2,7 @@
 // `inferometer verify`: the chain as it should be, and with each of its links cut. Runs go on beside
 // each other, a few at a time, since most of a run is waiting. @alone
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanup } from './lib/cleanup.mjs';
@@ -229,6 +230,12 @@ test('scenarios', async (t) => {
 
 // --- the end before the end ---
 
+test('peers that are not installed are told of', async (t) => {
+  const p = new Process(BIN, ['verify'], { env: { TMPDIR: tempDir(t), PATH: '/nowhere' } });
+  await p.printed(/prometheus is not installed: it is left out\nalertmanager is not installed: it is left out\n[^]*at rest/, { timeoutMs: 30000 });
+  await p.stop();
+});
+
 for (const [signal, code] of [['SIGINT', 1], ['SIGTERM', 1], ['SIGKILL', null]]) {
   test(`${signal}: no child outlives it`, async (t) => {
     const dir = tempDir(t);
@@ -302,6 +309,28 @@ wait
   await p.exited;
   assert.deepEqual(children(dir), []);
 });
+
+const noNamespaces = spawnSync('unshare', ['-rmn', 'true']).status === 0 ? false : 'no namespaces here';
+
+/** verify in a shell of a world of its own, where `script` came first. */
+async function inNamespace(t, flags, script, ...args) {
+  const dir = tempDir(t);
+  const p = new Process('unshare', [flags, 'sh', '-c', `${script} && exec "$0" "$@"`, BIN, 'verify', ...args], { env: { TMPDIR: dir } });
+  await p.exited;
+  assert.equal(p.exit.code, 1);
+  assert.deepEqual(children(dir), [], 'nothing is left');
+  return p;
+}
+
+test('a full disk is named', async (t) => {
+  const p = await inNamespace(t, '-rm', 'mount -t tmpfs -o size=100k none "$TMPDIR"', '--no-peers');
+  assert.match(p.stderr, /no space is left for ".*inferometer-verify-\w+", see TMPDIR \(.+\)/);
+}, { skip: noNamespaces });
+
+test('no port to be had: in the words of the program that wanted one', async (t) => {
+  const p = await inNamespace(t, '-rn', 'ip link set lo up && echo 1024 1024 > /proc/sys/net/ipv4/ip_local_port_range', '--no-peers');
+  assert.match(p.stderr, /(sim|serve) ended: .*(could not listen|address already in use)/);
+}, { skip: noNamespaces });
 
 test('a directory of too long a name', async (t) => {
   const dir = tempDir(t);

@@ -326,6 +326,41 @@ static void test_spoiled(void **state)
     }
 }
 
+/* What is to be tried next, where something can be. */
+static void test_hints(void **state)
+{
+    static const struct {
+        double limit, factor;
+        const char *hint; /* of the gateway's alert; NULL: none */
+    } rows[] = {
+        {10, 1, "--latency 0.5s,11s"},
+        {58, 1, NULL}, /* more than --latency takes */
+        {2, 1, NULL},
+        {2, 40, "--real-time"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct verify_findings f;
+        struct staged s;
+        struct arena a;
+
+        stage(&s);
+        silence(&s);
+        s.p.plan.alerts[0].limit = rows[i].limit;
+        s.p.plan.factor = rows[i].factor;
+        arena_init(&a, NULL);
+        assert_int_equal(verify_judge(&s.p.plan, &s.r, &a, &f), 0);
+        assert_int_equal(f.at[2].verdict, VERIFY_FAIL);
+        if (rows[i].hint)
+            assert_non_null(strstr(f.at[2].hint, rows[i].hint));
+        else
+            assert_string_equal(f.at[2].hint, "");
+        arena_done(&a);
+        planned_close(&s.p);
+    }
+}
+
 /* A run in which every alert is left out proves nothing. */
 static void test_nothing_verified(void **state)
 {
@@ -384,9 +419,8 @@ static void test_without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_well),
-        cmocka_unit_test(test_spoiled),
-        cmocka_unit_test(test_nothing_verified),
+        cmocka_unit_test(test_all_well),       cmocka_unit_test(test_spoiled),
+        cmocka_unit_test(test_hints),          cmocka_unit_test(test_nothing_verified),
         cmocka_unit_test(test_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
