@@ -167,7 +167,9 @@ static int open_brackets(struct span line, int open)
     for (size_t i = 0; i < line.n; i++) {
         char c = line.p[i];
 
-        if (mark != 0)
+        if (mark == '"' && c == '\\')
+            i++;
+        else if (mark != 0)
             mark = c == mark ? 0 : mark;
         else if (c == '"' || c == '\'')
             mark = c;
@@ -229,13 +231,28 @@ static struct span env_value(struct span s, char *dst)
     return value;
 }
 
+/* Its end is on a later line (keys in PEM). A mark that is nowhere closed is a part of the value.
+ */
+static bool is_open(struct span value, struct span rest, char *dst)
+{
+    struct span s = value, inside;
+
+    return is_quote(value) && !take_quoted(&s, dst, &inside) &&
+           span_find_char(rest, value.p[0]) < rest.n;
+}
+
 int leaves_env(struct span text, leaves_visit visit, void *ctx, int *ret_line)
 {
     char value[LEAVES_VALUE_MAX];
+    char until = 0; /* inside of a value over several lines: the mark that ends it */
 
     for (int line = 1; text.n > 0; line++) {
         struct span s = next_line(&text);
 
+        if (until != 0) {
+            until = span_find_char(s, until) < s.n ? 0 : until;
+            continue;
+        }
         if (s.n == 0 || s.p[0] == '#')
             continue;
         if (span_starts_with(s, SPAN("export ")))
@@ -246,7 +263,11 @@ int leaves_env(struct span text, leaves_visit visit, void *ctx, int *ret_line)
             *ret_line = line;
             return -EINVAL;
         }
-        visit(ctx, &name, 1, env_value(span_trim(span_from(s, at + 1)), value));
+        s = span_trim(span_from(s, at + 1));
+        if (is_open(s, text, value))
+            until = s.p[0];
+        else
+            visit(ctx, &name, 1, env_value(s, value));
     }
     return 0;
 }

@@ -53,6 +53,7 @@ static const struct {
     {LEAVES_TOML, "a = [\n 1, \"]\",\n 2]\nb = 1\n", "a=[;b=1;", -1},
     {LEAVES_TOML, "a = \"\"\"\nx = 1\n\"\"\"\nb = 2\n", "b=2;", -1},
     {LEAVES_TOML, "a = \"\"\"one line\"\"\"\nb = 2\n", "b=2;", -1},
+    {LEAVES_TOML, "a = \"\\\"[\"\nb = 2\n", "a=\"[;b=2;", -1},
     {LEAVES_TOML, "a 1\n", "", 1},
     {LEAVES_TOML, "a = # none\n", "", 1},
     {LEAVES_TOML, "\n[a\n", "", 2},
@@ -64,6 +65,7 @@ static const struct {
     {LEAVES_ENV, "A=1\nnot a line\n", "A=1;", 2},
     {LEAVES_ENV, "1A=2\n", "", 1},
     {LEAVES_ENV, "A=\"open\n", "A=\"open;", -1},
+    {LEAVES_ENV, "A=\"one\nB 'c\nd\"\nE='f\n'\nG=h\n", "G=h;", -1},
 };
 
 static void test_formats(void **state)
