@@ -10,7 +10,7 @@
 static const char *const url_words[CAUSE_COUNT_] = {
     [CAUSE_URL_SCHEME] = "does not begin with http:// or https://",
     [CAUSE_URL_BAD] = "has no usable host or port",
-    [CAUSE_URL_STRAY] = "has a space or line end in it",
+    [CAUSE_URL_STRAY] = "has a space, an invisible character or a line end in it",
     [CAUSE_URL_QUOTES] = "has quotation marks in its value",
     [CAUSE_URL_DOUBLED_V1] = "has the version twice at its end",
     [CAUSE_URL_ENDPOINT] = "ends in an endpoint, not before it",
@@ -61,7 +61,7 @@ void doctor_step_url(struct doctor *d)
 
 static const char *const key_words[CAUSE_COUNT_] = {
     [CAUSE_KEY_NEWLINE] = "has a line end or control character in it",
-    [CAUSE_KEY_STRAY] = "has spaces in it",
+    [CAUSE_KEY_STRAY] = "has spaces or characters in it that no key has",
     [CAUSE_KEY_QUOTES] = "has quotation marks in its value",
     [CAUSE_KEY_BEARER] = "begins with \"Bearer\"",
     [CAUSE_KEY_UNEXPANDED] = "holds the name of a variable instead of a key",

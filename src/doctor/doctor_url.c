@@ -4,8 +4,11 @@
 #include "base/num.h"
 #include "io/addr.h"
 
+/* Also those without width, which come with texts copied from web pages. */
 static bool has_space(struct span s)
 {
+    if (span_find(s, SPAN("\xe2\x80\x8b")) < s.n || span_find(s, SPAN("\xef\xbb\xbf")) < s.n)
+        return true;
     for (size_t i = 0; i < s.n; i++)
         if ((unsigned char)s.p[i] <= ' ' || s.p[i] == 0x7f)
             return true;

@@ -86,6 +86,15 @@ static bool has_control(struct span s)
     return false;
 }
 
+/* Blanks, and what is not ASCII: with keys copied from web pages invisible characters come. */
+static bool has_stray(struct span s)
+{
+    for (size_t i = 0; i < s.n; i++)
+        if (s.p[i] == ' ' || s.p[i] == '\t' || (unsigned char)s.p[i] > '~')
+            return true;
+    return false;
+}
+
 static bool is_placeholder(struct span key)
 {
     static const struct span words[] = {
@@ -113,7 +122,7 @@ enum doctor_cause doctor_key_oddity(struct span key)
         return CAUSE_KEY_IS_URL;
     if (key.n > bearer.n && span_eq_nocase(span_of(key.p, bearer.n), bearer))
         return CAUSE_KEY_BEARER;
-    if (span_find_char(key, ' ') < key.n || span_find_char(key, '\t') < key.n)
+    if (has_stray(key))
         return CAUSE_KEY_STRAY;
     if (span_starts_with(key, SPAN("$")) || span_find(key, SPAN("{env:")) < key.n ||
         (key.n > 2 && key.p[0] == '%' && key.p[key.n - 1] == '%'))

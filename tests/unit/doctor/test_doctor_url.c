@@ -32,6 +32,7 @@ static const struct {
     {"http://h/v1 ", CAUSE_URL_STRAY, NULL, 0, NULL, false, false},
     {" http://h/v1", CAUSE_URL_STRAY, NULL, 0, NULL, false, false},
     {"http://h/v1\r\n", CAUSE_URL_STRAY, NULL, 0, NULL, false, false},
+    {"http://h/v1\xe2\x80\x8b", CAUSE_URL_STRAY, NULL, 0, NULL, false, false},
     {"\"http://h/v1\"", CAUSE_URL_QUOTES, NULL, 0, NULL, false, false},
     {"\xe2\x80\x9chttp://h/v1\xe2\x80\x9d", CAUSE_URL_QUOTES, NULL, 0, NULL, false, false},
 };

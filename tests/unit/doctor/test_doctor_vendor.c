@@ -60,6 +60,8 @@ static void test_oddities(void **state)
         {" sk-1234", CAUSE_KEY_STRAY},
         {"sk-1234 ", CAUSE_KEY_STRAY},
         {"sk\t1234", CAUSE_KEY_STRAY},
+        {"sk-1234\xe2\x80\x8b", CAUSE_KEY_STRAY}, /* without width */
+        {"\xef\xbb\xbfsk-1234", CAUSE_KEY_STRAY},
         {"Bearer sk-1234", CAUSE_KEY_BEARER},
         {"bearer sk-1234", CAUSE_KEY_BEARER},
         {"http://h/v1", CAUSE_KEY_IS_URL},
