@@ -40,7 +40,8 @@ static bool is_recorded(const struct look *l, struct span name)
     for (size_t f = 0; f < l->n_files; f++)
         for (size_t g = 0; g < l->files[f]->n; g++)
             for (size_t i = 0; i < l->files[f]->groups[g].n; i++)
-                if (span_eq(l->files[f]->groups[g].rules[i].name, name))
+                if (!l->files[f]->groups[g].rules[i].is_alert &&
+                    span_eq(l->files[f]->groups[g].rules[i].name, name))
                     return true;
     return false;
 }

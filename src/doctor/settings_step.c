@@ -94,6 +94,7 @@ static void check_named(struct look *l, const struct fact *f, struct span name)
 {
     struct span text = arena_dup(l->d->arena, name);
 
+    l->d->is_out_of_memory |= !text.p;
     if (!text.p || doctor_variable(l->d, text.p).n > 0)
         return;
     l->n_odd++;
