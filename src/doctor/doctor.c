@@ -81,13 +81,14 @@ static void take(struct doctor *d, enum doctor_step step)
     enum doctor_step missing = missing_of(d, step);
 
     d->step = step;
+    d->n_of_step = 0;
     if (missing == STEP_COUNT_) {
         runs[step](d);
+        doctor_end_step(d);
         return;
     }
     doctor_skip(d, "needs \"%s\"", doctor_steps[missing].title);
-    if (d->n_results > 0)
-        d->results[d->n_results - 1].because = reason_of(d, missing);
+    d->results[d->n_results - 1].because = reason_of(d, missing);
 }
 
 int doctor_run(const struct doctor_ask *ask, struct arena *a, struct doctor_report *ret)
@@ -105,9 +106,7 @@ int doctor_run(const struct doctor_ask *ask, struct arena *a, struct doctor_repo
         take(d, (enum doctor_step)step);
     r = doctor_report_make(d, ret);
     if (r == 0 && d->has_url)
-        ret->url = doctor_text(d, "%s://%s%.*s%s:%d%.*s", d->url.is_tls ? "https" : "http",
-                               d->url.is_v6 ? "[" : "", SPAN_ARG(d->url.host),
-                               d->url.is_v6 ? "]" : "", d->url.port, SPAN_ARG(d->url.path));
+        ret->url = doctor_shown_url(d);
     doctor_page_done(&d->page);
     doctor_net_close(&d->net);
     mem_free(d);

@@ -62,7 +62,8 @@ const struct doctor_cause_info doctor_causes[CAUSE_COUNT_] = {
     [CAUSE_KEY_NEWLINE] =
         {"key_newline", FAIL, 0, 0,
          "take line ends and control characters out of it: no client can send it like that"},
-    [CAUSE_KEY_STRAY] = {"key_stray_space", WARN, 0, ABOUT_AUTH, "take the spaces out of it"},
+    [CAUSE_KEY_STRAY] = {"key_stray_space", WARN, 0, ABOUT_AUTH,
+                         "take spaces and invisible characters out of it"},
     [CAUSE_KEY_QUOTES] = {"key_quotes", WARN, 0, ABOUT_AUTH,
                           "take the quotation marks out of the value: a shell removes them, "
                           "Docker's --env-file and others do not"},
@@ -178,6 +179,7 @@ const struct doctor_cause_info doctor_causes[CAUSE_COUNT_] = {
         {"http_401_in_front", FAIL, 0, 0,
          "something in front of the API wants a login of its own (Basic, Negotiate, a login page): "
          "reach the API without it, or log in there"},
+    [CAUSE_HTTP_402] = {"http_402", FAIL, 0, 0, "the account has no credit left: add some"},
     [CAUSE_HTTP_403] =
         {"http_403", FAIL, ABOUT_AUTH, 0,
          "the key is known and may not do this: look at its models, project and region"},
@@ -213,6 +215,10 @@ const struct doctor_cause_info doctor_causes[CAUSE_COUNT_] = {
     [CAUSE_HTTP_PAGE] = {"http_page", FAIL, ABOUT_PATH, 0,
                          "a web page answers instead of the API: a login page, a wrong port, or a "
                          "web UI of the same host"},
+    [CAUSE_HTTP_ERROR_IN_200] =
+        {"http_error_in_200", FAIL, ABOUT_AUTH, 0,
+         "something on the way (a relay) tells errors with status 200, which clients take for an "
+         "answer: check the key and the account there"},
     [CAUSE_MODELS_UNREADABLE] =
         {"models_unreadable", WARN, ABOUT_PATH, 0,
          "see what answers there: the list should have \"data\" with objects that have an \"id\""},

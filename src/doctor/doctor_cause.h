@@ -105,6 +105,7 @@ enum doctor_about {
     X(HTTP_SILENT)                                                                                 \
     X(HTTP_401)                                                                                    \
     X(HTTP_401_PROXY)                                                                              \
+    X(HTTP_402)                                                                                    \
     X(HTTP_403)                                                                                    \
     X(HTTP_403_WALL)                                                                               \
     X(HTTP_404)                                                                                    \
@@ -118,6 +119,7 @@ enum doctor_about {
     X(HTTP_504)                                                                                    \
     X(HTTP_5XX)                                                                                    \
     X(HTTP_PAGE)                                                                                   \
+    X(HTTP_ERROR_IN_200)                                                                           \
     X(MODELS_UNREADABLE)                                                                           \
     X(MODELS_EMPTY)                                                                                \
     X(MODEL_UNKNOWN)                                                                               \

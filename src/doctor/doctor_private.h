@@ -16,7 +16,8 @@
 #include "doctor/doctor_vendor.h"
 #include "io/proxy.h"
 
-enum { DOCTOR_RESULTS_MAX = 96, DOCTOR_MODELS_MAX = 2000, DOCTOR_RULE_FILES_MAX = 64 };
+enum { DOCTOR_OF_STEP_MAX = 24, DOCTOR_RESULTS_MAX = DOCTOR_OF_STEP_MAX * STEP_COUNT_ };
+enum { DOCTOR_MODELS_MAX = 2000, DOCTOR_RULE_FILES_MAX = 64 };
 
 /* A kind of API: how clients ask. */
 struct doctor_api {
@@ -44,6 +45,7 @@ struct doctor {
     bool concerns[DOCTOR_RESULTS_MAX]; /* is about the URL or the key in use */
     size_t n_results;
     enum doctor_step step; /* under way */
+    size_t n_of_step;      /* its results, also those that are left out */
 
     const struct doctor_api *api;
     struct doctor_setting base, key;
@@ -84,6 +86,8 @@ void doctor_add_remedy(struct doctor *d, enum doctor_cause cause, struct span re
                        const char *fmt, ...) PRINTF_LIKE(4, 5);
 void doctor_ok(struct doctor *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void doctor_skip(struct doctor *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
+/* Says how many results were left out, behind the last one. */
+void doctor_end_step(struct doctor *d);
 /* In the arena; empty without memory. */
 struct span doctor_text(struct doctor *d, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* "sk-a... (51 characters)"; of eight characters or fewer only how many. */
@@ -134,6 +138,9 @@ struct request_options {
     bool accepts_gzip, is_stream, without_key;
 };
 void doctor_request(struct doctor *d, const struct request_options *o, struct doctor_answer *ret);
+int64_t doctor_timeout_ns(const struct doctor *d); /* of one request */
+/* The base URL, without credentials. */
+struct span doctor_shown_url(struct doctor *d);
 /* Path of the base URL with that behind it: "/v1" + "/models". */
 struct span doctor_path(struct doctor *d, const char *tail);
 /* A streamed chat request; n_tokens at most. */

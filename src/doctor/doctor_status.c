@@ -69,6 +69,12 @@ const char *doctor_hop(const struct doctor_answer *a, const char **ret_advice)
     return NULL;
 }
 
+bool doctor_is_model_unknown(const struct doctor_answer *a)
+{
+    return a->has_head && a->status == 404 && !doctor_is_page(a) &&
+           contains(a->body, SPAN("model"));
+}
+
 bool doctor_is_page(const struct doctor_answer *a)
 {
     struct span body = a->body;
@@ -121,6 +127,8 @@ enum doctor_cause doctor_status_cause(const struct doctor_answer *a)
         return contains(a->body, SPAN("https port")) ? CAUSE_HTTP_TO_TLS : CAUSE_HTTP_400;
     case 401:
         return wants_other_login(a) ? CAUSE_HTTP_401_PROXY : CAUSE_HTTP_401;
+    case 402:
+        return CAUSE_HTTP_402;
     case 403:
         return doctor_is_page(a) ? CAUSE_HTTP_403_WALL : CAUSE_HTTP_403;
     case 404:

@@ -16,6 +16,9 @@
 /* CAUSE_NO_CAUSE: a success that is no web page. */
 enum doctor_cause doctor_status_cause(const struct doctor_answer *a);
 
+/* A 404 that is about the model, not about the path. */
+bool doctor_is_model_unknown(const struct doctor_answer *a);
+
 /* A web page: by type, or by how the body begins. */
 bool doctor_is_page(const struct doctor_answer *a);
 

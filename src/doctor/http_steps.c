@@ -12,16 +12,22 @@ enum { SKEW_S = 5 };
 
 /* --- telling --- */
 
-/* ", answered by nginx", ", error invalid_api_key": types and codes only, never a text. */
-static struct span details(struct doctor *d, const struct doctor_answer *a)
+static struct dialect_answer read_answer(const struct doctor *d, const struct doctor_answer *a)
 {
-    const char *advice, *hop = doctor_hop(a, &advice);
-    const struct dialect *dialect = dialect_by_name(span_cstr(d->api->dialect));
     struct dialect_answer said;
 
     dialect_answer_init(&said);
     if (!doctor_is_page(a))
-        dialect->answer(&said, a->body);
+        dialect_by_name(span_cstr(d->api->dialect))->answer(&said, a->body);
+    return said;
+}
+
+/* ", answered by nginx", ", error invalid_api_key": types and codes only, never a text. */
+static struct span details(struct doctor *d, const struct doctor_answer *a)
+{
+    const char *advice, *hop = doctor_hop(a, &advice);
+    struct dialect_answer said = read_answer(d, a);
+
     return doctor_text(d, "%s%s%s%s", hop ? ", answered by " : "", hop ? hop : "",
                        said.error[0] ? ", error " : "", said.error);
 }
@@ -126,12 +132,11 @@ static void tell_other(struct doctor *d, bool is_added, struct span was, int sta
 {
     enum doctor_cause cause = is_added ? CAUSE_URL_NO_V1 : CAUSE_URL_EXTRA_V1;
 
-    doctor_add_remedy(d, cause,
-                      doctor_text(d, "%s: %s://%.*s:%d%.*s", doctor_causes[cause].remedy,
-                                  d->url.is_tls ? "https" : "http", SPAN_ARG(d->url.host),
-                                  d->url.port, SPAN_ARG(d->url.path)),
-                      "%.*s: status %d, and the API is at %.*s", SPAN_ARG(was), status,
-                      SPAN_ARG(doctor_path(d, d->api->models)));
+    doctor_add_remedy(
+        d, cause,
+        doctor_text(d, "%s: %.*s", doctor_causes[cause].remedy, SPAN_ARG(doctor_shown_url(d))),
+        "%.*s: status %d, and the API is at %.*s", SPAN_ARG(was), status,
+        SPAN_ARG(doctor_path(d, d->api->models)));
 }
 
 /* The API is at another path: adopted where the URL was given without /v1, else told. */
@@ -171,6 +176,12 @@ static bool try_chat(struct doctor *d)
     if (d->model.n == 0)
         return false;
     doctor_chat(d, 1, false, &a);
+    if (doctor_is_model_unknown(&a)) {
+        doctor_add(d, CAUSE_MODEL_UNKNOWN, true,
+                   "there is no list of models, and the server does not know \"%.*s\"",
+                   SPAN_ARG(d->model));
+        return true;
+    }
     if (!a.has_head || a.error < 0 || is_missing(doctor_status_cause(&a)))
         return false;
     if (doctor_status_cause(&a) == CAUSE_NO_CAUSE)
@@ -184,6 +195,7 @@ static void judge(struct doctor *d, struct span path)
 {
     enum doctor_cause cause = doctor_status_cause(&d->models);
     const char *advice, *hop = doctor_hop(&d->models, &advice);
+    struct dialect_answer said;
 
     if (is_missing(cause) && try_other(d, path)) {
         if (doctor_has_failed(d, STEP_HTTP))
@@ -195,6 +207,12 @@ static void judge(struct doctor *d, struct span path)
         return;
     if (cause != CAUSE_NO_CAUSE) {
         doctor_tell_status(d, &d->models, path);
+        return;
+    }
+    said = read_answer(d, &d->models);
+    if (said.has_error) {
+        doctor_add(d, CAUSE_HTTP_ERROR_IN_200, true, "%.*s: status %d with an error in it%s%s",
+                   SPAN_ARG(path), d->models.status, said.error[0] ? ": " : "", said.error);
         return;
     }
     doctor_ok(d, "%.*s answers in %.1f ms%s%s", SPAN_ARG(path),

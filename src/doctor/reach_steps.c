@@ -10,11 +10,6 @@
 
 enum { DIAL_S = 5, DAY_S = 24 * 3600, SKEW_TLS_S = 300 };
 
-static int64_t timeout_of(const struct doctor *d)
-{
-    return d->ask->timeout_ns > 0 ? d->ask->timeout_ns : DOCTOR_TIMEOUT_NS;
-}
-
 static bool has_proxy(const struct doctor *d)
 {
     return d->proxy.host[0] != '\0';
@@ -40,7 +35,8 @@ static void tell_name(struct doctor *d, const char *host, int error)
                    "%sthere is no name \"%s\"", has_proxy(d) ? "the proxy's: " : "", host);
     else
         doctor_add(d, CAUSE_DNS_TROUBLE, true, "\"%s\" could not be looked up: %s", host,
-                   error == -EAGAIN ? "the name server did not answer" : err_str(error));
+                   error == -EAGAIN ? "no name server answered, or it failed itself"
+                                    : err_str(error));
 }
 
 void doctor_step_dns(struct doctor *d)
@@ -62,7 +58,7 @@ void doctor_step_dns(struct doctor *d)
         doctor_ok(d, "%s is an address", name);
         return;
     }
-    r = doctor_net_name(&d->net, name, port, timeout_of(d), &d->addresses);
+    r = doctor_net_name(&d->net, name, port, doctor_timeout_ns(d), &d->addresses);
     if (r < 0) {
         tell_name(d, name, r);
         return;
@@ -153,7 +149,8 @@ static int64_t untrusted_skew(struct doctor *d)
     to.is_unverified = true;
     if (doctor_net_open(&net, &to, &err) < 0)
         return 0;
-    if (doctor_net_request(&net, head, (struct span){"", 0}, timeout_of(d), d->arena, &a) < 0)
+    if (doctor_net_request(&net, head, (struct span){"", 0}, doctor_timeout_ns(d), d->arena, &a) <
+        0)
         d->is_out_of_memory = true;
     else if (!doctor_skew(&a, &skew_s))
         skew_s = 0;
@@ -195,7 +192,9 @@ void doctor_tell_failure(struct doctor *d, const struct doctor_answer *a)
     case HTTP_PHASE_EXCHANGE:
         if (a->error == -ETIMEDOUT)
             doctor_add(d, CAUSE_HTTP_SILENT, true, "no answer in %lld s",
-                       (long long)(timeout_of(d) / NS_PER_S));
+                       (long long)(doctor_timeout_ns(d) / NS_PER_S));
+        else if (a->error == -EPIPE || a->error == -ECONNRESET)
+            doctor_add(d, CAUSE_HTTP_NOT, true, "the connection was closed without an answer");
         else
             doctor_add(d, CAUSE_HTTP_NOT, true, "the answer could not be read: %s",
                        a->why ? a->why : err_str(a->error));
@@ -212,8 +211,8 @@ void doctor_step_tls(struct doctor *d)
         doctor_ok(d, "plain HTTP");
         return;
     }
-    if (doctor_net_request(&d->net, (struct span){"", 0}, (struct span){"", 0}, timeout_of(d),
-                           d->arena, a) < 0) {
+    if (doctor_net_request(&d->net, (struct span){"", 0}, (struct span){"", 0},
+                           doctor_timeout_ns(d), d->arena, a) < 0) {
         d->is_out_of_memory = true;
         return;
     }

@@ -26,6 +26,14 @@ static struct span authority(struct doctor *d)
     return doctor_text(d, "%s%.*s%s:%d", open, SPAN_ARG(u->host), close, u->port);
 }
 
+struct span doctor_shown_url(struct doctor *d)
+{
+    const struct doctor_url *u = &d->url;
+
+    return doctor_text(d, "%s://%s%.*s%s:%d%.*s", u->is_tls ? "https" : "http", u->is_v6 ? "[" : "",
+                       SPAN_ARG(u->host), u->is_v6 ? "]" : "", u->port, SPAN_ARG(u->path));
+}
+
 struct span doctor_path(struct doctor *d, const char *tail)
 {
     return doctor_text(d, "%.*s%s%s", SPAN_ARG(d->url.path), d->api->prefix, tail);
@@ -67,16 +75,21 @@ static int head_put(struct doctor *d, const struct request_options *o, struct bu
     return r == 0 ? http_head_end(b, framing) : r;
 }
 
+int64_t doctor_timeout_ns(const struct doctor *d)
+{
+    return d->ask->timeout_ns > 0 ? d->ask->timeout_ns : DOCTOR_TIMEOUT_NS;
+}
+
 void doctor_request(struct doctor *d, const struct request_options *o, struct doctor_answer *ret)
 {
-    int64_t timeout_ns = d->ask->timeout_ns > 0 ? d->ask->timeout_ns : DOCTOR_TIMEOUT_NS;
     struct buf head;
     int r;
 
     buf_init(&head, HEAD_MAX);
     r = head_put(d, o, &head);
     if (r == 0)
-        r = doctor_net_request(&d->net, buf_span(&head), o->body, timeout_ns, d->arena, ret);
+        r = doctor_net_request(&d->net, buf_span(&head), o->body, doctor_timeout_ns(d), d->arena,
+                               ret);
     buf_done(&head);
     if (r == -EMSGSIZE) /* a key of many kilobytes */
         *ret = (struct doctor_answer){.error = r, .phase = HTTP_PHASE_EXCHANGE};

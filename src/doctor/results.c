@@ -64,7 +64,7 @@ static void add(struct doctor *d, enum doctor_cause cause, enum doctor_level lev
 {
     int reason = level == DOCTOR_FAIL ? reason_of(d, cause) : -1;
 
-    if (d->n_results == DOCTOR_RESULTS_MAX)
+    if (d->n_of_step++ >= DOCTOR_OF_STEP_MAX)
         return;
     if (reason >= 0) {
         d->results[reason].level = DOCTOR_FAIL;
@@ -130,6 +130,15 @@ void doctor_skip(struct doctor *d, const char *fmt, ...)
     va_start(args, fmt);
     add(d, CAUSE_NO_CAUSE, DOCTOR_SKIP, false, text_v(d, fmt, args), SPAN(""));
     va_end(args);
+}
+
+void doctor_end_step(struct doctor *d)
+{
+    struct doctor_result *last = &d->results[d->n_results - 1];
+
+    if (d->n_of_step > DOCTOR_OF_STEP_MAX)
+        last->text = doctor_text(d, "%.*s; %zu more are left out", SPAN_ARG(last->text),
+                                 d->n_of_step - DOCTOR_OF_STEP_MAX);
 }
 
 /* --- the report --- */

@@ -2,6 +2,8 @@
 /*
  * doctor/stream_steps.c - streams: is it one, what is in it, does it tell usage.
  */
+#include <errno.h>
+
 #include "doctor/doctor_private.h"
 
 static const struct dialect *dialect_of(const struct doctor *d)
@@ -60,13 +62,19 @@ static bool check_answer(struct doctor *d, const struct doctor_answer *a)
         doctor_tell_failure(d, a);
         return false;
     }
-    if (a->status == 404 && body_has(a, SPAN("model"))) {
+    if (doctor_is_model_unknown(a)) {
         doctor_add(d, CAUSE_MODEL_UNKNOWN, true, "%.*s: the server does not know \"%.*s\"",
                    SPAN_ARG(path), SPAN_ARG(d->model));
         return false;
     }
     if (doctor_status_cause(a) != CAUSE_NO_CAUSE) {
         doctor_tell_status(d, a, path);
+        return false;
+    }
+    if (a->error == -ETIMEDOUT) {
+        doctor_add(d, CAUSE_HTTP_SILENT, true,
+                   "the answer began, and its end did not come in %lld s (%zu bytes did)",
+                   (long long)(doctor_timeout_ns(d) / NS_PER_S), a->body.n);
         return false;
     }
     if (coding.n > 0 && !span_eq_nocase(coding, SPAN("identity"))) {

@@ -12,6 +12,7 @@ import { Gateway, Sim } from './lib/daemon.mjs';
 import { examine } from './lib/examined.mjs';
 import { startForwardProxy } from './lib/forward_proxy.mjs';
 import { freePort, request } from './lib/http.mjs';
+import { noNamespaces } from './lib/namespaces.mjs';
 import { noNginx, startNginx } from './lib/nginx.mjs';
 import { events, PAGE, startEngine, text } from './lib/sick_engine.mjs';
 import test from './lib/test.mjs';
@@ -86,7 +87,7 @@ const authority = (t) => {
 async function startMute(t, word) {
   const server = net.createServer((socket) => {
     socket.on('error', () => {}).resume();
-    if (word) socket.once('data', () => socket.end(word));
+    if (word !== undefined) socket.once('data', () => socket.end(word));
   });
   const sockets = new Set();
   server.on('connection', (s) => sockets.add(s));
@@ -107,6 +108,7 @@ const broken = [
   ['a URL with a line end', 'url_stray_space', 'FAIL', withUrl((e) => `${e.url}/v1\r`)],
   ['a URL with a port that is none', 'url_bad', 'FAIL', withUrl((e) => `http://127.0.0.1:${e.port}x/v1`)],
   ['a key in the URL\'s variable', 'url_is_key', 'FAIL', withUrl(() => KEY)],
+  ['a URL with a character that nobody sees', 'url_stray_space', 'FAIL', withUrl((e) => `${e.url}/v1\u200b`)],
   ['/v1 twice', 'url_doubled_v1', 'FAIL', withUrl((e) => `${e.url}/v1/v1`)],
   ['no /v1', 'url_without_v1', 'FAIL', withUrl((e) => e.url)],
   ['a path that is none, without /v1', 'http_404', 'FAIL', withUrl((e) => `${e.url}/elsewhere`)],
@@ -123,6 +125,7 @@ const broken = [
   ['a key in quotation marks', 'key_quotes', 'FAIL', withKey(`"${KEY}"`)],
   ['a key with a line end', 'key_newline', 'FAIL', withKey(`${KEY}\n`)],
   ['a key with a blank', 'key_stray_space', 'FAIL', withKey(`${KEY.slice(0, 9)} ${KEY.slice(9)}`)],
+  ['a key with a character that nobody sees', 'key_stray_space', 'FAIL', withKey(`${KEY}\u200b`)],
   ['a key with its scheme', 'key_with_bearer', 'FAIL', withKey(`Bearer ${KEY}`)],
   ['a variable\'s name as the key', 'key_unexpanded', 'FAIL', withKey('${OPENAI_API_KEY}')],
   ['a placeholder', 'key_placeholder', 'FAIL', withKey('your-api-key')],
@@ -213,6 +216,20 @@ const broken = [
   ['a page of the proxy', 'proxy_refused', 'FAIL', withStatus(503, { ...HTML, 'X-Squid-Error': 'ERR_DNS_FAIL 0' }, PAGE_HTML)],
   // the network
   ['a name that is none', /^dns_/, 'FAIL', withFiles({ args: ['http://no-such-name.invalid/v1'] })],
+  ['a name server that fails', 'dns_trouble', 'FAIL', withFiles({ args: ['http://engine.test/v1'], names: { dns: 'failing' } }), noNamespaces],
+  ['a name server that says nothing', 'dns_trouble', 'FAIL', withFiles({ args: ['http://engine.test/v1'], names: { dns: 'silent' } }), noNamespaces],
+  ['an engine on the second of two addresses', 'tcp_some_addresses', 'WARN', async (t) => {
+    const engine = await startEngine(t, { host: '127.0.0.2' });
+    return { args: [`http://engine.test:${engine.port}/v1`],
+      names: { hosts: '127.0.0.1 engine.test;127.0.0.2 engine.test' } };
+  }, noNamespaces],
+  ['a certificate that ends in a week', 'tls_expires_soon', 'WARN', async (t) => {
+    const { ca, args } = authority(t);
+    const engine = await startEngine(t, { tls: ca.issueBetween('srv', -83, 7) });
+    return { args: [`${engine.url}/v1`, ...args] };
+  }, noOpenssl],
+  ['many odd keys, and nobody listens', 'tcp_refused', 'FAIL', async () => ({ args: [`http://127.0.0.1:${await freePort()}/v1`],
+    here: { '.env': Array.from({ length: 150 }, (_, i) => `V${i}_API_KEY="'x y'"\n`).join('') } })],
   ['nobody listens', 'tcp_refused', 'FAIL', async () => ({ args: [`http://127.0.0.1:${await freePort()}/v1`] })],
   ['https for a port without TLS', 'tls_plain_server', 'FAIL', withUrl((e) => `https://127.0.0.1:${e.port}/v1`)],
   ['http for a port with TLS', 'http_to_tls_port', 'FAIL', async (t) => {
@@ -265,6 +282,12 @@ const broken = [
   ['an engine that fails', 'http_5xx', 'FAIL', withFault('errors', 1)],
   ['an engine that starts', 'http_503', 'FAIL', withFault('cold_start', 60)],
   ['requests that nobody likes', 'http_400', 'FAIL', withStatus(400)],
+  ['no credit', 'http_402', 'FAIL', withStatus(402)],
+  ['an error that says 200', 'http_error_in_200', 'FAIL', async (t) => {
+    const { env } = await withStatus(200, {}, '{"error":{"message":"x","type":"new_api_error"}}')(t);
+    return { env: { ...env, OPENAI_API_KEY: KEY } };
+  }],
+  ['a hang-up', 'http_not', 'FAIL', async (t) => ({ args: [`http://127.0.0.1:${await startMute(t, '')}/v1`] })],
   ['an answer that is no HTTP', 'http_not', 'FAIL', async (t) => ({ args: [`http://127.0.0.1:${await startMute(t, 'SSH-2.0-x\r\n')}/v1`] })],
   ['a list that is none', 'models_unreadable', 'WARN', async (t) => {
     const { env } = await openai(t, { answer: (req, res) => req.url === '/v1/models' && !!res.end('{"models": []}') });
@@ -275,7 +298,15 @@ const broken = [
     const { env } = await openai(t, { models: ['org/Model-7B'] });
     return { env, args: ['--model', 'model-7b'] };
   }],
+  ['an unknown model where no models are listed', 'model_unknown', 'FAIL', async (t) => {
+    const { env } = await openai(t, { hasList: false });
+    return { env, args: ['--model', 'other'] };
+  }],
   // streams
+  ['a stream that begins and goes no further', 'http_silent', 'FAIL', (t) => openai(t, { chat: (req, res) => {
+    res.writeHead(200, { 'Content-Type': 'text/event-stream' });
+    res.write(text(events(1)[0]));
+  } })],
   ['a whole answer in place of a stream', 'stream_ignored', 'FAIL', (t) => openai(t, { chat: (req, res) => {
     res.writeHead(200, { 'Content-Type': 'application/json' });
     res.end(JSON.stringify({ choices: [{ message: { content: 'x' } }], usage: { prompt_tokens: 1, completion_tokens: 1 } }));
@@ -324,6 +355,8 @@ const broken = [
     rule('vllm:gpu_cache_usage_ratio > 0.9', '    for: 5m\n'))],
   ['a metric of ours with a letter wrong', 'unknown_metric', 'WARN', withRules(
     rule('rate(llm_tfft_seconds_count[5m]) > 9', '    for: 5m\n'))],
+  ['a metric of ours with a letter wrong, and an alert of that name', 'unknown_metric', 'WARN', withRules(
+    rule('llm_tfft_seconds > 9', '    for: 5m\n').replace('alert: A', 'alert: llm_tfft_seconds'))],
   ['a range without two samples', 'range_shorter_than_two_samples', 'WARN', withRules(
     rule('rate(llm_ttft_seconds_count[15s]) > 9', '    for: 5m\n'))],
   ['a mistake in a rule file', 'rules_mistake', 'FAIL', withRules(rule('rate(x'))],
@@ -401,6 +434,13 @@ const sound = [
     home: { '.claude.json': { oauthAccount: { accountUuid: 'u' }, customApiKeyResponses: { approved: [TAIL] } } } })],
   ['Codex set up for its own server', () => ({ env: { NOT_SET_ANYWHERE: KEY, OPENAI_API_KEY: KEY },
     home: { '.codex/config.toml': CODEX, '.codex/auth.json': { tokens: { access_token: 'x' } } } })],
+  ['a certificate that is made for days', async (t) => {
+    const { ca, args } = authority(t);
+    const engine = await startEngine(t, { tls: ca.issueBetween('srv', -6, 7) });
+    return { args: [`${engine.url}/v1`, ...args] };
+  }, noOpenssl],
+  ['a .env with a key in PEM', () => ({ env: { OPENAI_API_KEY: KEY },
+    here: { '.env': `PEM="-----BEGIN\nabc/+==\n-----END"\nOPENAI_API_KEY=${KEY}\n` } })],
   ['a .env that says the same', () => ({ env: { OPENAI_API_KEY: KEY }, here: { '.env': `OPENAI_API_KEY=${KEY}\n` } })],
   ['rules and configuration', () => ({ args: ['--config', 'c.yaml', '--rules', 'r.yml'], here: {
     'c.yaml': 'upstreams:\n- url: http://127.0.0.1:8000\nrules:\n  files: [more.yml]\n',
@@ -426,6 +466,20 @@ test('a key of a known vendor goes to no stranger', async (t) => {
   assert.ok(proxy.fields.every((f) => !f.authorization));
   await examine(t, { args: ['http://engine.test/v1', '--key-env', 'OPENAI_API_KEY'], env });
   assert.ok(proxy.fields.some((f) => f.authorization));
+});
+
+test('results of one kind are limited, and counted', async (t) => {
+  const { report } = await examine(t, { here: { '.env': Array.from({ length: 30 }, (_, i) => `V${i}_API_KEY="'x y'"\n`).join('') } });
+  const found = report.results.filter((r) => r.step === 'settings');
+  assert.equal(found.length, 24);
+  assert.match(found[23].text, /; 6 more are left out$/);
+});
+
+test('an IPv6 address is shown with its brackets', async (t) => {
+  const engine = await startEngine(t, { host: '::1' });
+  const { report } = await examine(t, { env: { OPENAI_BASE_URL: engine.url } });
+  assert.equal(report.cause, 'url_without_v1');
+  assert.match(report.results.find((r) => r.cause === 'url_without_v1').remedy, /: http:\/\/\[::1\]:\d+\/v1$/);
 });
 
 test('a table: the main cause, what follows from it, no secrets', async (t) => {

@@ -2,12 +2,12 @@
 // `inferometer verify`: the chain as it should be, and with each of its links cut. Runs go on beside
 // each other, a few at a time, since most of a run is waiting. @alone
 import assert from 'node:assert/strict';
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { cleanup } from './lib/cleanup.mjs';
 import { Sim } from './lib/daemon.mjs';
 import { freePort } from './lib/http.mjs';
+import { noNamespaces } from './lib/namespaces.mjs';
 import { BIN, Process, ROOT, run, tempDir } from './lib/process.mjs';
 import { missing } from './lib/prometheus_server.mjs';
 import testWithLimit from './lib/test.mjs';
@@ -309,8 +309,6 @@ wait
   await p.exited;
   assert.deepEqual(children(dir), []);
 });
-
-const noNamespaces = spawnSync('unshare', ['-rmn', 'true']).status === 0 ? false : 'no namespaces here';
 
 /** verify in a shell of a world of its own, where `script` came first. */
 async function inNamespace(t, flags, script, ...args) {

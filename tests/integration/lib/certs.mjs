@@ -35,6 +35,20 @@ export class Authority {
     return { cert: at('.pem'), key: at('.key') };
   }
 
+  /** As issue(), of other times: days from now on, negative ones in the past. */
+  issueBetween(name, fromDays, untilDays, names = 'DNS:localhost,IP:127.0.0.1') {
+    const { cert, key } = this.issue(name, names);
+    const at = (file) => join(this.dir, file);
+    const moment = (days) => new Date(Date.now() + days * 86400e3).toISOString().replace(/[-:T]|\.\d+/g, '');
+    writeFileSync(at('index.txt'), '');
+    writeFileSync(at('ca.cnf'), `[ca]\ndefault_ca=own\n[own]\ndatabase=${at('index.txt')}\nrand_serial=yes\n`
+      + `new_certs_dir=${this.dir}\ndefault_md=sha256\npolicy=any\n[any]\ncommonName=supplied\n`);
+    this.openssl('ca', '-batch', '-notext', '-config', at('ca.cnf'), '-cert', this.ca, '-keyfile', at('ca.key'),
+      '-in', at(`${name}.csr`), '-extfile', at(`${name}.ext`), '-startdate', moment(fromDays),
+      '-enddate', moment(untilDays), '-out', cert);
+    return { cert, key };
+  }
+
   get text() {
     return readFileSync(this.ca);
   }

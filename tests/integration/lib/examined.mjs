@@ -2,7 +2,10 @@
 // inferometer doctor in a world of its own: home, working directory and variables made up.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { run, tempDir } from './process.mjs';
+import { fileURLToPath } from 'node:url';
+import { BIN, run, tempDir } from './process.mjs';
+
+const OWN_NAMES = fileURLToPath(new URL('own_names.py', import.meta.url));
 
 // What a machine that runs the tests may have set.
 const UNSET = Object.fromEntries([
@@ -20,15 +23,23 @@ function write(dir, files = {}) {
   }
 }
 
-/** { args, env, home, here }: home and here are files by name. Resolves to { code, report, dir }. */
-export async function examine(t, { args = [], env = {}, home, here }, { isTable = false } = {}) {
+/** A command that runs the program with these names: { hosts: "ADDRESS NAME;..." } or { dns: 'failing' }. */
+function withNames(dir, { hosts, dns }) {
+  return { command: 'unshare',
+    before: [hosts ? '-rm' : '-rmn', 'python3', OWN_NAMES, hosts ? 'hosts' : 'dns', dir, hosts ?? dns, BIN] };
+}
+
+/** { args, env, home, here, names }: home and here are files by name, names is of withNames (for tests that
+ * skip where noNamespaces). Resolves to { code, report, dir }. */
+export async function examine(t, { args = [], env = {}, home, here, names }, { isTable = false } = {}) {
   const dir = tempDir(t);
   mkdirSync(join(dir, 'home'));
   mkdirSync(join(dir, 'here'));
   write(join(dir, 'home'), home);
   write(join(dir, 'here'), here);
+  const { command, before = [] } = names ? withNames(dir, names) : {};
   const { code, stdout, stderr } = await run(
-    ['doctor', ...args, '--timeout', '3s', ...(isTable ? [] : ['--json'])],
-    { cwd: join(dir, 'here'), env: { ...UNSET, HOME: join(dir, 'home'), ...env }, timeoutMs: 60000 });
+    [...before, 'doctor', ...args, '--timeout', '3s', ...(isTable ? [] : ['--json'])],
+    { command, cwd: join(dir, 'here'), env: { ...UNSET, HOME: join(dir, 'home'), ...env }, timeoutMs: 60000 });
   return { code, stderr, stdout, report: isTable ? null : JSON.parse(stdout) };
 }

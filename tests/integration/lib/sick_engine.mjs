@@ -115,10 +115,10 @@ function answer(req, res, body, o) {
  * events: as above. holds: all of a stream at its end, or 'gzip': for clients that take it; a
  * number: until so many bytes are there.
  * fields: of every answer. answer(req, res): true where it has answered itself. chat(req, res, ask):
- * in place of the stream. tls: { cert, key }.
+ * in place of the stream. tls: { cert, key }. host: the address to listen on.
  */
 export async function startEngine(t, options = {}) {
-  const o = { base: '/v1', models: ['m'], owner: 'vllm', metrics: PAGE, gapMs: 5, hasList: true,
+  const o = { base: '/v1', models: ['m'], owner: 'vllm', metrics: PAGE, gapMs: 5, hasList: true, host: '127.0.0.1',
     ...options };
   const handler = (req, res) => {
     const parts = [];
@@ -131,13 +131,13 @@ export async function startEngine(t, options = {}) {
   const server = o.tls
     ? https.createServer({ cert: readFileSync(o.tls.cert), key: readFileSync(o.tls.key) }, handler)
     : http.createServer(handler);
-  server.listen(0, '127.0.0.1');
+  server.listen(0, o.host);
   await once(server, 'listening');
   cleanup(t, () => {
     server.closeAllConnections?.();
     return new Promise((done) => server.close(done));
   });
   engine.port = server.address().port;
-  engine.url = `${o.tls ? 'https' : 'http'}://127.0.0.1:${engine.port}`;
+  engine.url = `${o.tls ? 'https' : 'http'}://${o.host.includes(':') ? `[${o.host}]` : o.host}:${engine.port}`;
   return engine;
 }
