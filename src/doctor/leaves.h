@@ -8,8 +8,8 @@
  * JSONC:     JSON with comments, and with commas at the end of lists and objects.
  * TOML:      tables, dotted and quoted keys, strings on one line; of other values the text up to
  *            the line's end or a comment. Strings and lists over several lines are passed over.
- * .env:      NAME=value, "export" in front, quotes around (taken off), comments. Values over several
- *            lines are passed over.
+ * .env:      NAME=value, "export" in front, quotes around (taken off), comments. Values over
+ *            several lines are passed over.
  * Errors:    -EINVAL: not in that format, with the line; what came before was told. -ENOMEM.
  * Limits:    LEAVES_DEPTH_MAX keys in a path (deeper ones are passed over); texts of
  *            LEAVES_VALUE_MAX bytes and keys of LEAVES_KEY_MAX in JSON (longer ones are cut).
