@@ -354,16 +354,17 @@ void verify_stage_close(struct verify_stage *s)
 void verify_stage_explain(struct verify_stage *s, struct err *reterr)
 {
     enum { FULL_BLOCKS = 16, DYING_MS = 200 };
-    struct err before;
+    struct err more;
     struct statvfs fs;
 
     (void)s->ops->wait(s->ops->ctx, DYING_MS);
-    (void)verify_stage_check(s, reterr);
+    if (verify_stage_check(s, &more) < 0)
+        *reterr = more;
     if (s->dir[0] == '\0' || statvfs(s->dir, &fs) < 0 || fs.f_bavail >= FULL_BLOCKS)
         return;
-    before = *reterr;
+    more = *reterr;
     (void)err_set(reterr, -ENOSPC, "no space is left for \"%.200s\", see TMPDIR (%.200s)", s->dir,
-                  before.text);
+                  more.text);
 }
 
 int verify_stage_check(struct verify_stage *s, struct err *reterr)
