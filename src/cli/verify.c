@@ -90,6 +90,22 @@ static int take_text(struct flag *f, char *dst, struct err *reterr)
     return r;
 }
 
+/* Credentials would come back in messages and in the configuration of what is started. */
+static int take_url(struct flag *f, char *dst, struct err *reterr)
+{
+    int r = take_text(f, dst, reterr);
+    struct span url = span_cstr(dst);
+    bool is_http =
+        span_starts_with(url, SPAN("http://")) || span_starts_with(url, SPAN("https://"));
+
+    if (r < 0 || (is_http && span_find_char(url, '@') == url.n))
+        return r;
+    if (flag_is(f, "metrics-url") && span_eq(url, SPAN("none")))
+        return 0;
+    return err_set(reterr, -EINVAL, "--%.*s takes http://HOST:PORT, without credentials",
+                   SPAN_ARG(f->name));
+}
+
 static int take_rules(struct flag *f, struct options *o, struct err *reterr)
 {
     int r;
@@ -170,16 +186,17 @@ static int apply(struct flag *f, struct options *o, struct err *reterr)
     const struct {
         const char *name;
         char *to;
-    } texts[] = {{"engine-url", o->engine_url},
-                 {"metrics-url", o->metrics_url},
-                 {"prometheus", o->prometheus},
-                 {"alertmanager", o->alertmanager}};
+        int (*take)(struct flag *f, char *dst, struct err *reterr);
+    } texts[] = {{"engine-url", o->engine_url, take_url},
+                 {"metrics-url", o->metrics_url, take_url},
+                 {"prometheus", o->prometheus, take_text},
+                 {"alertmanager", o->alertmanager, take_text}};
 
     if (apply_bare(f, o))
         return 0;
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         if (flag_is(f, texts[i].name))
-            return take_text(f, texts[i].to, reterr);
+            return texts[i].take(f, texts[i].to, reterr);
     if (flag_is(f, "rules"))
         return take_rules(f, o, reterr);
     if (flag_is(f, "latency"))

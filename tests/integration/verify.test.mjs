@@ -350,12 +350,16 @@ const wrong = [
   [['--latency', '3s,1s'], /takes two durations/],
   [['--rate', '0'], /--rate/],
   [['--prometheus', '/does/not/exist'], /cannot be run/],
+  [['--engine-url', '127.0.0.1:1'], /takes http:\/\/HOST:PORT/],
+  [['--engine-url', 'none'], /takes http:\/\/HOST:PORT/],
+  [['--metrics-url', 'http://u:canary@127.0.0.1:1/metrics'], /without credentials\n$/],
 ];
 for (const [args, text] of wrong)
   test(`wrong usage: ${args.join(' ')}`, async () => {
     const { code, stderr } = await run(['verify', ...args]);
     assert.equal(code, 2, stderr);
     assert.match(stderr, text);
+    assert.doesNotMatch(stderr, /canary/);
   });
 
 test('a mistake in the rules has its place', async (t) => {
