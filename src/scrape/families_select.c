@@ -3,6 +3,7 @@
  * scrape/families_select.c - some families of a page, with the place of each series' value.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "scrape/families_private.h"
@@ -39,41 +40,47 @@ static int hist_cmp(const void *a, const void *b)
                       ((const struct family_hist *)b)->labels);
 }
 
-/* Where a bucket is counted; NULL: a later one of the same bound is. */
-static double *bucket_of(const struct hist_copy *c, size_t i, struct labels l)
+static int bucket_cmp(const void *a, const void *b)
 {
-    double le;
+    const struct family_bucket *x = a, *y = b;
 
-    if (text_value(labels_get(l, SPAN(LABEL_LE)), &le) < 0)
-        return NULL;
-    for (size_t k = 0; k < c->hists[i].n_buckets; k++)
-        if (c->buckets[i][k].le == le)
-            return &c->buckets[i][k].n;
-    return NULL;
+    return (x->le > y->le) - (x->le < y->le);
 }
 
-/* families_hists has put them together in the same way. */
-static double *part_of(const struct hist_copy *c, const struct page_family *f, struct arena *a,
-                       struct labels l)
+/* Where a bucket is counted; NULL: it has no bound. */
+static double *bucket_of(const struct hist_copy *c, size_t i, struct labels l)
+{
+    struct family_bucket key;
+
+    if (text_value(labels_get(l, SPAN(LABEL_LE)), &key.le) < 0 || isnan(key.le))
+        return NULL;
+    struct family_bucket *b =
+        bsearch(&key, c->buckets[i], c->hists[i].n_buckets, sizeof(*b), bucket_cmp);
+    return b ? &b->n : NULL;
+}
+
+/* families_hists has put them together in the same way. *ret NULL: it is none of their parts. */
+static int part_of(const struct hist_copy *c, const struct page_family *f, struct arena *a,
+                   struct labels l, double **ret)
 {
     static const struct span parted[] = {SPAN_INIT(LABEL_NAME), SPAN_INIT(LABEL_LE)};
     struct span suffix = span_from(labels_name(l), f->name.n);
     struct family_hist key = {.n_buckets = 0};
 
+    *ret = NULL;
     if (labels_without(a, l, parted, ARRAY_LEN(parted), &key.labels) < 0)
-        return NULL;
-    const struct family_hist *h =
-        c->n == 0 ? NULL : bsearch(&key, c->hists, c->n, sizeof(*c->hists), hist_cmp);
+        return -ENOMEM;
+    const struct family_hist *h = bsearch(&key, c->hists, c->n, sizeof(*c->hists), hist_cmp);
     if (!h)
-        return NULL;
+        return 0;
     size_t i = (size_t)(h - c->hists);
     if (span_eq(suffix, SPAN("_bucket")))
-        return bucket_of(c, i, l);
-    if (span_eq(suffix, SPAN("_sum")) || span_eq(suffix, SPAN("_gsum")))
-        return &c->hists[i].sum;
-    if (span_eq(suffix, SPAN("_count")) || span_eq(suffix, SPAN("_gcount")))
-        return &c->hists[i].count;
-    return NULL;
+        *ret = bucket_of(c, i, l);
+    else if (span_eq(suffix, SPAN("_sum")) || span_eq(suffix, SPAN("_gsum")))
+        *ret = &c->hists[i].sum;
+    else if (span_eq(suffix, SPAN("_count")) || span_eq(suffix, SPAN("_gcount")))
+        *ret = &c->hists[i].count;
+    return 0;
 }
 
 static int copy_hists(struct selection *s, const struct page_family *f, struct page_family *to)
@@ -97,9 +104,12 @@ static int copy_hists(struct selection *s, const struct page_family *f, struct p
     to->samples = NULL;
     to->n = 0;
     for (size_t i = 0; i < f->n; i++) {
-        double *v = part_of(&c, f, s->a, f->samples[i].labels);
-        if (v && add_slot(s, f->samples[i].labels, v) < 0)
-            return -ENOMEM;
+        double *v;
+        int r = part_of(&c, f, s->a, f->samples[i].labels, &v);
+        if (r == 0 && v)
+            r = add_slot(s, f->samples[i].labels, v);
+        if (r < 0)
+            return r;
     }
     return 0;
 }

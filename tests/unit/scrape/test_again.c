@@ -136,12 +136,42 @@ static void test_no_memory(void **state)
     families_done(&f);
 }
 
+/* A histogram that is larger than a block of an arena: no bucket is left without its place. */
+static int select_many(void *ctx)
+{
+    const struct span name = SPAN_INIT("h");
+    struct families_selection s;
+    struct arena a;
+    arena_init(&a, NULL);
+    int r = families_select(ctx, &name, 1, &a, &s);
+    if (r == 0)
+        assert_int_equal(s.n_slots, ((struct families *)ctx)->n_samples);
+    arena_done(&a);
+    return r;
+}
+
+static void test_no_memory_for_many(void **state)
+{
+    static struct families f;
+    struct buf page;
+    (void)state;
+    buf_init(&page, 1 << 16);
+    assert_int_equal(buf_printf(&page, "# TYPE h histogram\n"), 0);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(buf_printf(&page, "h_bucket{le=\"%d\"} 1\n", i), 0);
+    assert_int_equal(families_read(buf_span(&page), TEXT_PROMETHEUS, "p", &f), 0);
+    assert_true(memfail_each(select_many, &f) > 2);
+    families_done(&f);
+    buf_done(&page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_lines),
         cmocka_unit_test(test_select),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory_for_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
