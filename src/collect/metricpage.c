@@ -294,6 +294,7 @@ int metricpage_read(struct metricpage *p, struct span body, enum text_format for
         present_abort(&p->live, out);
         if (p->model && p->model->made_in == p->round) /* of a page that never was */
             p->model = metricpage_model_free(p->model);
+        metricpage_table_refuse(&p->table, p->round);
         *ret_words = p->words[0] ? p->words : err_str(r);
         return r;
     }

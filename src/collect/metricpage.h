@@ -12,7 +12,8 @@
  * Mistakes:  lines that cannot be read are left out and told; a page of which more than one line in
  *            ten cannot be read is none (-EBADMSG): HTML, JSON, a cut body.
  * Limits:    of the job; -E2BIG says which in *ret_words.
- * Memory:    series not seen for PAGE_FORGET scrapes are forgotten.
+ * Memory:    series not seen for PAGE_FORGET scrapes are forgotten, those of pages that are refused
+ *            when there are many more than the last good page had; so are names without series.
  * Threading: one owner.
  */
 #ifndef COLLECT_METRICPAGE_H

@@ -19,11 +19,12 @@
 struct metricpage_name {
     struct metricpage_name *next;
     uint64_t hash;
-    uint64_t round; /* what n counts */
-    size_t n;       /* series of it in that round */
-    size_t n_kept;  /* in the last page that was kept */
-    bool is_used;   /* signals read it */
-    bool has_new;   /* in that round: a series that was not on the page before */
+    uint64_t round;   /* what n counts */
+    size_t n;         /* series of it in that round */
+    size_t n_kept;    /* in the last page that was kept */
+    size_t n_entries; /* in the table, with this name */
+    bool is_used;     /* signals read it */
+    bool has_new;     /* in that round: a series that was not on the page before */
     struct span name;
     char text[];
 };
@@ -43,6 +44,7 @@ struct metricpage_entry {
 struct metricpage_table {
     struct metricpage_entry **entries;
     size_t n_entries, n_entry_buckets;
+    size_t n_kept; /* entries behind the last page that was kept */
     struct metricpage_name **names;
     size_t n_names, n_name_buckets;
 };
@@ -57,6 +59,8 @@ int metricpage_entry_new(struct metricpage *p, const struct text_item *item,
                          struct metricpage_entry **ret) WARN_UNUSED;
 /* Behind a page that is kept: counts of names, and what was not seen for long is forgotten. */
 void metricpage_table_keep(struct metricpage_table *t, uint64_t round);
+/* Behind one that is refused: series of such pages do not pile up. */
+void metricpage_table_refuse(struct metricpage_table *t, uint64_t round);
 
 /* Names that signals read: those of the slots. */
 void metricpage_table_use(struct metricpage_table *t, const struct families_selection *f);

@@ -7,7 +7,7 @@
 #include "base/mem.h"
 #include "collect/metricpage_private.h"
 
-enum { BUCKETS_MIN = 64 };
+enum { BUCKETS_MIN = 64, REFUSED_MAX = 1000 };
 
 static uint64_t hash_of(struct span s)
 {
@@ -115,6 +115,8 @@ static int grow_entries(struct metricpage_table *t)
 static void entry_free(struct metricpage_entry *e)
 {
     present_let_go(e->series);
+    if (e->name)
+        e->name->n_entries--;
     mem_free(e);
 }
 
@@ -166,8 +168,10 @@ static int fill(struct metricpage *p, struct metricpage_entry *e)
     if (r < 0)
         return r == -EINVAL ? 0 : r;
     r = name_of(&p->table, labels_name(own), &e->name);
-    if (r == 0)
-        r = relabel(p, own, e->bytes, &labels);
+    if (r < 0)
+        return r;
+    e->name->n_entries++;
+    r = relabel(p, own, e->bytes, &labels);
     if (r > 0)
         r = present_hold(&p->live, labels, &e->series);
     return r;
@@ -205,7 +209,23 @@ static uint64_t last_seen(const struct metricpage_entry *e)
     return e->round > e->kept ? e->round : e->kept;
 }
 
-/* Those that no page had since that round; first out of the order of lines, then for good. */
+/* Those without a series, but those of the last page that was kept: when they go, that counts. */
+static void forget_names(struct metricpage_table *t)
+{
+    for (size_t i = 0; i < t->n_name_buckets; i++)
+        for (struct metricpage_name **at = &t->names[i]; *at;) {
+            struct metricpage_name *n = *at;
+            if (n->n_entries > 0 || n->n_kept > 0) {
+                at = &n->next;
+                continue;
+            }
+            *at = n->next;
+            mem_free(n);
+            t->n_names--;
+        }
+}
+
+/* Series that no page had since that round; first out of the order of lines, then for good. */
 static void forget(struct metricpage_table *t, uint64_t round)
 {
     for (size_t i = 0; i < t->n_entry_buckets; i++)
@@ -223,6 +243,7 @@ static void forget(struct metricpage_table *t, uint64_t round)
             entry_free(e);
             t->n_entries--;
         }
+    forget_names(t);
 }
 
 void metricpage_table_keep(struct metricpage_table *t, uint64_t round)
@@ -234,6 +255,14 @@ void metricpage_table_keep(struct metricpage_table *t, uint64_t round)
         }
     if (round % PAGE_FORGET == 0)
         forget(t, round - PAGE_FORGET + 1);
+    t->n_kept = t->n_entries;
+}
+
+/* As Prometheus does it. */
+void metricpage_table_refuse(struct metricpage_table *t, uint64_t round)
+{
+    if (t->n_entries > 2 * t->n_kept + REFUSED_MAX)
+        forget(t, round);
 }
 
 void metricpage_table_use(struct metricpage_table *t, const struct families_selection *f)
@@ -251,21 +280,16 @@ void metricpage_table_use(struct metricpage_table *t, const struct families_sele
 
 void metricpage_table_clear(struct metricpage_table *t)
 {
-    forget(t, UINT64_MAX);
     for (size_t i = 0; i < t->n_name_buckets; i++)
         for (struct metricpage_name *n = t->names[i]; n; n = n->next)
             n->n_kept = 0;
+    forget(t, UINT64_MAX);
+    t->n_kept = 0;
 }
 
 void metricpage_table_done(struct metricpage_table *t)
 {
-    forget(t, UINT64_MAX);
-    for (size_t i = 0; i < t->n_name_buckets; i++)
-        while (t->names[i]) {
-            struct metricpage_name *n = t->names[i];
-            t->names[i] = n->next;
-            mem_free(n);
-        }
+    metricpage_table_clear(t);
     mem_free(t->entries);
     mem_free(t->names);
     *t = (struct metricpage_table){.entries = NULL};

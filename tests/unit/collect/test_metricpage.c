@@ -233,7 +233,7 @@ static void test_another_job(void **state)
     pagetest_done(&t);
 }
 
-/* Series that come and go do not stay in memory. */
+/* Series and names that come and go do not stay in memory. */
 static void test_forgets(void **state)
 {
     struct pagetest t;
@@ -242,13 +242,37 @@ static void test_forgets(void **state)
     pagetest_init(&t, "");
     for (int i = 0; i < 200; i++) {
         char text[100];
-        (void)snprintf(text, sizeof(text), "a{id=\"%d\"} 1\nb%d 1\n", i, i % 3);
+        (void)snprintf(text, sizeof(text), "a{id=\"%d\"} 1\nb%d 1\nc%d 1\n", i, i % 3, i);
         pagetest_read(&t, text);
         t.batch = batch_free(t.batch);
         if (i == 50)
             n_blocks = mem_live_blocks();
     }
-    assert_true(mem_live_blocks() <= n_blocks + 80); /* of 400 series that were there */
+    assert_true(mem_live_blocks() <= n_blocks + 80); /* of 600 series that were there */
+    pagetest_done(&t);
+}
+
+/* Nor do those of pages that are refused, be there never another one. */
+static void test_forgets_refused(void **state)
+{
+    struct pagetest t;
+    int64_t n_blocks = mem_live_blocks();
+    (void)state;
+    pagetest_init(&t, "  sample_limit: 100\n");
+    pagetest_read(&t, "a 1\nb 2\n");
+    for (int i = 0; i < 100; i++) {
+        char text[8192];
+        size_t n = 0;
+        for (int k = 0; k < 101; k++)
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "a{id=\"%d\"} 1\nb%d 1\n",
+                                  101 * i + k, 101 * i + k);
+        assert_int_equal(pagetest_read_as(&t, span_of(text, n), TEXT_PROMETHEUS), -E2BIG);
+        assert_int_equal(metricpage_gone(t.page, t.t_ms, t.batch), 0);
+        assert_int_equal(t.batch->n, i == 0 ? 2 : 0); /* a and b end */
+    }
+    assert_true(mem_live_blocks() - n_blocks <= 8000); /* of 30,000 for 10,000 series */
+    pagetest_read(&t, "b 1\n");
+    assert_value(&t, "b{" L "}", 1);
     pagetest_done(&t);
 }
 
@@ -375,12 +399,12 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_samples),     cmocka_unit_test(test_labels_of_the_target),
-        cmocka_unit_test(test_times),       cmocka_unit_test(test_twice),
-        cmocka_unit_test(test_relabelling), cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_mistakes),    cmocka_unit_test(test_another_job),
-        cmocka_unit_test(test_forgets),     cmocka_unit_test(test_remembers_right),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_samples),         cmocka_unit_test(test_labels_of_the_target),
+        cmocka_unit_test(test_times),           cmocka_unit_test(test_twice),
+        cmocka_unit_test(test_relabelling),     cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_mistakes),        cmocka_unit_test(test_another_job),
+        cmocka_unit_test(test_forgets),         cmocka_unit_test(test_forgets_refused),
+        cmocka_unit_test(test_remembers_right), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
