@@ -137,7 +137,7 @@ static void publish(struct collector *c, struct source_slot *s, const struct bat
     pthread_mutex_lock(&c->lock);
 }
 
-static void take(struct collector *c, struct source_slot *s, struct source_word *w)
+static void take(struct collector *c, struct source_slot *s, const struct source_word *w)
 {
     char name[TITLE_MAX];
     bool is_news = w->words[0] && (!s->has_said || strcmp(w->words, s->words) != 0);
@@ -173,17 +173,32 @@ static void hang(struct collector *c, struct source_slot *s)
     publish(c, s, NULL, collector_wall_ms());
 }
 
+/* What it said, if it said something. */
+static bool hear(struct collector *c, struct source_slot *s)
+{
+    struct source_word w;
+
+    if (!source_thread_take(s->thread, &w))
+        return false;
+    take(c, s, &w);
+    return true;
+}
+
+static bool ask(struct source_slot *s)
+{
+    return source_thread_ask(s->thread, collector_wall_ms());
+}
+
 void collector_sources_due(struct collector *c, mono_t now)
 {
     for (size_t i = 0; i < c->n_sources; i++) {
         struct source_slot *s = &c->sources[i];
-        struct source_word w;
-        if (source_thread_take(s->thread, &w))
-            take(c, s, &w);
+        (void)hear(c, s);
         if (s->due.ns > now.ns)
             continue;
         s->due = schedule_next(s->due, now, s->plan.interval_ms);
-        if (!source_thread_ask(s->thread, collector_wall_ms()))
+        /* It may have come back just now. */
+        if (!ask(s) && !(hear(c, s) && ask(s)))
             hang(c, s);
     }
 }
