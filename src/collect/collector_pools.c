@@ -92,8 +92,10 @@ static int drop(struct pool *pool, struct span address, struct labels group, str
         pool->dropped = arena_array(&pool->arena, POOL_DROPPED_MAX, sizeof(*pool->dropped));
     if (!pool->dropped)
         return -ENOMEM;
-    return target_discover(pool->job, address, group, meta, &pool->arena,
-                           &pool->dropped[pool->n_dropped++]);
+    int r = target_discover(pool->job, address, group, meta, &pool->arena,
+                            &pool->dropped[pool->n_dropped]);
+    pool->n_dropped += r == 0;
+    return r;
 }
 
 static int add_target(struct collector *c, struct pool *pool, struct span address,
@@ -179,15 +181,23 @@ static void free_pools(struct collector *c, struct pool *pools, size_t n)
     mem_free(pools);
 }
 
-/* One that is there already goes on with what it knows. */
-static bool take_over(struct collector *c, const struct scrape_job *job,
+static bool has_feed(const struct pool *pool, const struct feed *feed)
+{
+    for (size_t i = 0; i < pool->n_feeds; i++)
+        if (pool->feeds[i].feed == feed)
+            return true;
+    return false;
+}
+
+/* One that is there already goes on with what it knows; of two that are alike each has its own. */
+static bool take_over(struct collector *c, const struct pool *pool,
                       const struct scrape_files *files, const struct scrape_dns *dns,
                       struct pool_feed *ret)
 {
     for (size_t i = 0; i < c->n_pools; i++)
         for (size_t k = 0; k < c->pools[i].n_feeds; k++) {
             const struct pool_feed *old = &c->pools[i].feeds[k];
-            if (!feed_is_of(old->feed, job, files, dns))
+            if (!feed_is_of(old->feed, pool->job, files, dns) || has_feed(pool, old->feed))
                 continue;
             *ret = *old;
             (void)feed_ref(c->feeds, old->feed);
@@ -212,7 +222,7 @@ static int pool_init(struct collector *c, struct pool *pool, struct scrape_file 
         size_t i = pool->n_feeds;
         const struct scrape_files *files = i < job->n_files ? &job->files[i] : NULL;
         const struct scrape_dns *dns = files ? NULL : &job->dns[i - job->n_files];
-        if (take_over(c, job, files, dns, &pool->feeds[i]))
+        if (take_over(c, pool, files, dns, &pool->feeds[i]))
             continue;
         int r = feed_new(file, job, files, dns, &pool->feeds[i].feed);
         if (r < 0)

@@ -396,6 +396,37 @@ static void test_files(void **state)
     tempdir_remove(&dir);
 }
 
+/* The same discovery written twice: behind a reload both still look. */
+static void test_files_twice(void **state)
+{
+    struct tempdir dir;
+    char jobs[600];
+    (void)state;
+    reset();
+    tempdir_make(&dir);
+    write_text(tempdir_file(&dir, "t.yml"),
+               "- targets: ['127.0.0.1:@']\n  labels: {__metrics_path__: /1}\n");
+    (void)snprintf(jobs, sizeof(jobs),
+                   "scrape_configs:\n- job_name: f\n  scrape_interval: 100ms\n"
+                   "  file_sd_configs:\n"
+                   "  - {files: ['%s/*.yml'], refresh_interval: 50ms}\n"
+                   "  - {files: ['%s/*.yml'], refresh_interval: 50ms}\n",
+                   dir.path, dir.path);
+    struct collector *c = start(jobs, NULL, 0);
+    assert_comes("page", "path", "1", 1);
+    assert_becomes(!says(c, true, "\"n_targets\":0"));
+    configure(c, jobs);
+    atomic_store(&server.value[1], 7);
+    assert_comes("page", "path", "1", 7);
+    write_text(tempdir_file(&dir, "t.yml"),
+               "- targets: ['127.0.0.1:@']\n  labels: {__metrics_path__: /2}\n");
+    assert_comes("page", "path", "2", 2);
+    assert_comes("page", "path", "1", series_stale());
+    collector_free(c);
+    forget_written();
+    tempdir_remove(&dir);
+}
+
 static void test_target_limit(void **state)
 {
     (void)state;
@@ -602,6 +633,7 @@ int main(void)
         cmocka_unit_test(test_hanging_target),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_files_twice),
         cmocka_unit_test(test_target_limit),
         cmocka_unit_test(test_turn),
         cmocka_unit_test(test_sources),
