@@ -53,6 +53,8 @@ struct metricpage *metricpage_free(struct metricpage *p)
 
 void metricpage_rejob(struct metricpage *p, const struct scrape_job *j)
 {
+    if (p->job == j)
+        return;
     metricpage_missing_clear(&p->missing);
     p->model = metricpage_model_free(p->model);
     metricpage_table_clear(&p->table);

@@ -44,7 +44,8 @@ int metricpage_read(struct metricpage *p, struct span body, enum text_format for
                     const char **ret_words) WARN_UNUSED;
 /* All of it is gone: stale markers. An error changes nothing. */
 int metricpage_gone(struct metricpage *p, int64_t t_ms, struct batch *out) WARN_UNUSED;
-/* From now on as that job has it; what is there stays there until the next page. */
+/* From now on as that job has it, if it is another one; what is there stays there until the next
+ * page. */
 void metricpage_rejob(struct metricpage *p, const struct scrape_job *j);
 /* Labels of a series of a target that has labels of its own: as the job says (honor_labels), in a.
  */

@@ -116,8 +116,6 @@ void target_take(struct target *to, struct target *from)
     to->state.words = to->state.words ? to->words : NULL;
     metricpage_rejob(to->page, to->job);
     metricpage_rejob(from->page, from->job);
-    to->state.engine = NULL;
-    to->state.mistakes = NULL;
 }
 
 const struct scrape_job *target_job(const struct target *t)
@@ -164,7 +162,14 @@ int64_t target_offset_ms(const struct target *t)
 
 struct target_state target_state(const struct target *t)
 {
-    return t->state;
+    struct target_state s = t->state;
+
+    if (s.is_absent)
+        return s;
+    s.n_mistakes = metricpage_n_mistakes(t->page);
+    s.mistakes = metricpage_mistakes(t->page);
+    s.engine = metricpage_engine(t->page);
+    return s;
 }
 
 /* --- answers --- */
@@ -224,9 +229,6 @@ static void set_state(struct target *t, const struct outcome *o)
         .took_ns = o->took_ns,
         .n_samples = o->counts.n_samples,
         .n_kept = o->counts.n_kept,
-        .n_mistakes = metricpage_n_mistakes(t->page),
-        .mistakes = metricpage_mistakes(t->page),
-        .engine = metricpage_engine(t->page),
     };
 }
 

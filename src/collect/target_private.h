@@ -32,9 +32,9 @@ struct target {
     struct present live;
     struct present_series *own[OWN_COUNT_];
     struct present_series *fault; /* of the last scrape; NULL: none */
-    struct target_state state;
-    bool was_up;     /* once */
-    char words[240]; /* state.words */
+    struct target_state state;    /* what the page knows is the page's: target_state */
+    bool was_up;                  /* once */
+    char words[240];              /* state.words */
     /* of the request: */
     struct web_header headers[TARGET_HEADERS_MAX];
     struct buf secret; /* what a file of credentials says, or the header that it is in */

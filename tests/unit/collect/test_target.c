@@ -324,6 +324,31 @@ static void test_end(void **state)
     answers_done(&a);
 }
 
+/* The list of targets was made anew, and the job is the same: nothing was forgotten. */
+static void test_take_of_the_same_job(void **state)
+{
+    static const char page[] = "a 1\nb 1\nc 1\nd 1\ne 1\nf 1\ng 1\nh 1\ni 1\nj x\n"
+                               "vllm:num_requests_running 3\n";
+    struct answers a;
+    struct target *next;
+    struct err err;
+    (void)state;
+    answers_init(&a, "");
+    answer(&a, page_of(page));
+    assert_value(&a.t, "scrape_series_added{" L "}", 10);
+    assert_int_equal(target_of(a.t.file, "h:1", "", "__meta_x=1", &next, &err), 0);
+    target_take(next, a.target);
+    target_free(a.target);
+    a.target = next;
+    assert_int_equal(target_state(next).n_mistakes, 1);
+    assert_int_equal(target_state(next).mistakes->items[0].line, 10);
+    assert_non_null(target_state(next).engine);
+    assert_string_equal(target_state(next).engine->engines[0].map->name, "vllm");
+    answer(&a, page_of(page));
+    assert_value(&a.t, "scrape_series_added{" L "}", 0);
+    answers_done(&a);
+}
+
 /* A reload: what was there is there, under what the new job makes of it. */
 static void test_take(void **state)
 {
@@ -365,6 +390,8 @@ static int scrape_twice(void *ctx)
     const struct scrape_file *f = ctx;
     struct web_reply down = {.error = -ECONNREFUSED, .words = SPAN("no")};
     struct web_reply up = page_of("a{x=\"1\"} 1\nvllm:num_requests_running 3\n");
+    struct web_reply another = page_of("b 1\nvllm:num_requests_waiting 3\n");
+    const struct web_reply *replies[] = {&up, &down, &up, &another};
     struct web_request q;
     struct target *t = NULL;
     struct batch *b = NULL;
@@ -374,10 +401,12 @@ static int scrape_twice(void *ctx)
         r = batch_new(&b);
     if (r == 0)
         r = target_request(t, &q, &err);
-    for (int i = 0; i < 3 && r == 0; i++) {
+    for (size_t i = 0; i < ARRAY_LEN(replies) && r == 0; i++) {
         size_t n = b->n;
-        r = target_reply(t, i == 1 ? &down : &up, i, b);
+        r = target_reply(t, replies[i], (int64_t)i, b);
         assert_true(r == 0 || b->n == n);
+        const struct engine_page *engine = target_state(t).engine; /* if any, it is there */
+        assert_true(!engine || engine->n_engines == 1);
     }
     if (r == 0)
         r = target_end(t, 9, b);
@@ -404,6 +433,7 @@ int main(void)
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_end),
         cmocka_unit_test(test_take),
+        cmocka_unit_test(test_take_of_the_same_job),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
