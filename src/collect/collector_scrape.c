@@ -72,7 +72,7 @@ static void fail(struct collector *c, struct slot *s, const char *fault, const c
     pthread_mutex_lock(&c->lock);
 }
 
-/* Under the lock. */
+/* Under the lock, but for what may wait. */
 static void start(struct collector *c, struct slot *s)
 {
     struct err err = {.text = ""};
@@ -83,11 +83,14 @@ static void start(struct collector *c, struct slot *s)
         fail(c, s, "limit", "the job has more targets than its target_limit");
         return;
     }
-    if (target_request(s->target, &s->request, &err) < 0) {
-        fail(c, s, "credentials", err.text);
+    pthread_mutex_unlock(&c->lock); /* files of credentials may be slow */
+    int r = target_request(s->target, &s->request, &err);
+    pthread_mutex_lock(&c->lock);
+    if (r < 0) {
+        fail(c, s, "credentials", err.text[0] ? err.text : err_str(r));
         return;
     }
-    int r = web_start(c->web, &s->request, on_done, c, s);
+    r = web_start(c->web, &s->request, on_done, c, s);
     if (r < 0)
         fail(c, s, "request",
              r == -EINVAL ? "this cannot be requested: look at its URL" : err_str(r));

@@ -6,11 +6,13 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -443,6 +445,34 @@ static void test_target_limit(void **state)
     forget_written();
 }
 
+/* A file of credentials that does not come keeps nobody waiting who asks for targets. */
+static void test_slow_credentials(void **state)
+{
+    struct tempdir dir;
+    char jobs[600];
+    int fd = -1;
+    (void)state;
+    reset();
+    tempdir_make(&dir);
+    const char *path = tempdir_file(&dir, "token");
+    assert_int_equal(mkfifo(path, 0600), 0);
+    (void)snprintf(jobs, sizeof(jobs), "scrape_configs:\n" ONE("1", "  bearer_token_file: %s\n"),
+                   path);
+    struct collector *c = start(jobs, NULL, 0);
+    assert_becomes(fd >= 0 || (fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)) >= 0);
+    (void)alarm(20); /* instead of waiting forever */
+    assert_true(says(c, true, "\"health\":\"unknown\""));
+    (void)alarm(0);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(write(fd, "secret", 6), 6);
+    assert_int_equal(close(fd), 0);
+    assert_comes("page", "path", "1", 1);
+    assert_comes("scrape_fault", "reason", "credentials", 1); /* it is not there any more */
+    collector_free(c);
+    forget_written();
+    tempdir_remove(&dir);
+}
+
 static void test_turn(void **state)
 {
     (void)state;
@@ -635,6 +665,7 @@ int main(void)
         cmocka_unit_test(test_files),
         cmocka_unit_test(test_files_twice),
         cmocka_unit_test(test_target_limit),
+        cmocka_unit_test(test_slow_credentials),
         cmocka_unit_test(test_turn),
         cmocka_unit_test(test_sources),
         cmocka_unit_test(test_sources_of_one_kind),
