@@ -9,78 +9,6 @@
 #include "base/mem.h"
 #include "collect/collector_private.h"
 
-/* --- slots --- */
-
-void collector_slot_free(struct slot *s)
-{
-    s->target = target_free(s->target);
-    s->next = target_free(s->next);
-    s->file = scrape_file_unref(s->file);
-    s->next_file = scrape_file_unref(s->next_file);
-    mem_free(s);
-}
-
-static struct target *newest(const struct slot *s)
-{
-    return s->next ? s->next : s->target;
-}
-
-static struct slot *find_slot(const struct collector *c, const struct target *t, uint64_t hash)
-{
-    for (size_t i = 0; i < c->n_slots; i++)
-        if (c->slots[i]->hash == hash && target_is_same(newest(c->slots[i]), t))
-            return c->slots[i];
-    return NULL;
-}
-
-/* A slot goes on with t, at once or when its request is over. */
-static void put_into(struct slot *s, struct target *t, struct scrape_file *file)
-{
-    bool is_moved = target_interval_ms(newest(s)) != target_interval_ms(t);
-
-    s->next = target_free(s->next);
-    s->next_file = scrape_file_unref(s->next_file);
-    if (s->is_busy) {
-        s->next = t;
-        s->next_file = scrape_file_ref(file);
-    } else {
-        target_take(t, s->target);
-        s->target = target_free(s->target);
-        s->file = scrape_file_unref(s->file);
-        s->target = t;
-        s->file = scrape_file_ref(file);
-    }
-    if (is_moved)
-        collector_scrape_set_due(s);
-}
-
-static int add_slot(struct collector *c, struct target *t, uint64_t hash, struct pool *pool)
-{
-    struct slot *s = mem_zalloc(1, sizeof(*s));
-
-    if (s && c->n_slots == c->cap_slots) {
-        size_t cap = c->cap_slots > 0 ? 2 * c->cap_slots : 16;
-        struct slot **slots = mem_realloc(c->slots, cap * sizeof(struct slot *));
-        if (!slots) {
-            mem_free(s);
-            return -ENOMEM;
-        }
-        c->slots = slots;
-        c->cap_slots = cap;
-    }
-    if (!s)
-        return -ENOMEM;
-    *s = (struct slot){.target = t,
-                       .file = scrape_file_ref(pool->file),
-                       .pool = pool,
-                       .hash = hash,
-                       .is_claimed = true,
-                       .is_wanted = c->is_turning};
-    collector_scrape_set_due(s);
-    c->slots[c->n_slots++] = s;
-    return 0;
-}
-
 /* --- targets of a pool --- */
 
 static int drop(struct pool *pool, struct span address, struct labels group, struct labels meta)
@@ -115,21 +43,21 @@ static int add_target(struct collector *c, struct pool *pool, struct span addres
     if (r < 0)
         return r;
     uint64_t hash = target_hash(t);
-    struct slot *s = find_slot(c, t, hash);
+    struct slot *s = collector_slot_find(c, t, hash);
     if (s && s->is_claimed) { /* the same twice */
         (void)target_free(t);
         return 0;
     }
     pool->n_targets++;
     if (!s) {
-        r = add_slot(c, t, hash, pool);
+        r = collector_slot_add(c, t, hash, pool);
         if (r < 0)
             (void)target_free(t);
         return r;
     }
     s->is_claimed = true;
     s->pool = pool;
-    put_into(s, t, pool->file);
+    collector_slot_put(s, t, pool->file);
     return 0;
 }
 
@@ -351,7 +279,5 @@ void collector_pools_free(struct collector *c)
 {
     forget_plan(c);
     free_pools(c, c->pools, c->n_pools);
-    for (size_t i = 0; i < c->n_slots; i++)
-        collector_slot_free(c->slots[i]);
-    mem_free(c->slots);
+    collector_slots_free(c);
 }

@@ -3,11 +3,12 @@
  * collect/collector_private.h - between the files of the collector.
  *
  * Role:      collector.c is its life and its thread; collector_pools.c makes targets of jobs and
- *            keeps those that stay; collector_scrape.c scrapes them; feeds.h looks files and names
- * up; collector_sources.c asks sources; collector_write.c tells about all. Locking:   `lock` is
- * over what others read: pools, slots, sources' words, the plan that waits. Only the collector's
- * thread changes slots and pools, and it is never held while a request, a disk or write is waited
- * for.
+ *            keeps those that stay, collector_slots.c has a place for each; collector_scrape.c
+ *            scrapes them; feeds.h looks files and names up; collector_sources.c asks sources;
+ *            collector_write.c tells about all.
+ * Locking:   `lock` is over what others read: pools, slots, sources' words, the plan that waits.
+ *            Only the collector's thread changes slots and pools, and it is never held while a
+ *            request, a disk or write is waited for.
  */
 #ifndef COLLECT_COLLECTOR_PRIVATE_H
 #define COLLECT_COLLECTOR_PRIVATE_H
@@ -50,7 +51,8 @@ struct slot {
     struct scrape_file *file; /* of the target; held */
     struct target *next;      /* takes its place when the request is over; NULL: none */
     struct scrape_file *next_file;
-    struct pool *pool; /* NULL: it is not to be scraped any more */
+    struct pool *pool;     /* NULL: it is not to be scraped any more */
+    struct slot *follower; /* of the same bucket */
     uint64_t hash;
     bool is_claimed; /* while targets are made anew */
     bool is_busy;
@@ -62,7 +64,18 @@ struct slot {
 int collector_pools_apply(struct collector *c) WARN_UNUSED; /* the plan that waits */
 void collector_pools_take_feeds(struct collector *c);       /* findings that are fresh */
 void collector_pools_free(struct collector *c);
-void collector_slot_free(struct slot *s);
+
+/* --- collector_slots.c --- */
+
+/* That of a target that is the same; NULL: there is none. */
+struct slot *collector_slot_find(const struct collector *c, const struct target *t, uint64_t hash);
+/* One more, with t in it. */
+int collector_slot_add(struct collector *c, struct target *t, uint64_t hash,
+                       struct pool *pool) WARN_UNUSED;
+/* It goes on with t, at once or when its request is over. */
+void collector_slot_put(struct slot *s, struct target *t, struct scrape_file *file);
+void collector_slot_free(struct collector *c, struct slot *s); /* c->slots is the caller's care */
+void collector_slots_free(struct collector *c);
 
 /* --- collector_scrape.c --- */
 
@@ -111,6 +124,7 @@ struct collector {
     size_t n_pools;
     struct slot **slots;
     size_t n_slots, cap_slots;
+    struct slot **slot_buckets; /* cap_slots of them, by hash: a power of two */
     struct source_slot *sources;
     size_t n_sources;
     bool is_turn_asked, is_turning;

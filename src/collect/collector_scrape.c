@@ -141,7 +141,7 @@ void collector_scrape_end_gone(struct collector *c)
             r = target_end(s->target, collector_wall_ms(), b);
         if (r < 0)
             lost(s, r);
-        collector_slot_free(s);
+        collector_slot_free(c, s);
     }
     c->n_slots = n;
     pthread_mutex_unlock(&c->lock);
