@@ -263,8 +263,8 @@ void collector_pools_take_feeds(struct collector *c)
         struct pool *pool = &c->pools[i];
         if (!take_pool_feeds(c, pool))
             continue;
-        for (size_t k = 0; k < c->n_slots; k++)
-            c->slots[k]->is_claimed = c->slots[k]->pool != pool;
+        for (size_t k = 0; k < c->n_slots; k++) /* those that are gone may come back */
+            c->slots[k]->is_claimed = c->slots[k]->pool && c->slots[k]->pool != pool;
         if (fill_pool(c, pool) < 0) {
             LOG_ERROR("no memory for the targets of job \"%.*s\"", SPAN_ARG(pool->job->name));
             continue; /* those that are there stay */

@@ -398,6 +398,36 @@ static void test_files(void **state)
     tempdir_remove(&dir);
 }
 
+/* A target that goes and comes back while it is asked is one again. */
+static void test_files_come_back(void **state)
+{
+    struct tempdir dir;
+    char jobs[600];
+    (void)state;
+    reset();
+    tempdir_make(&dir);
+    static const char one[] = "- targets: ['127.0.0.1:@']\n  labels: {__metrics_path__: /1}\n";
+    const char *path = tempdir_file(&dir, "t.yml");
+    write_text(path, one);
+    (void)snprintf(jobs, sizeof(jobs),
+                   "scrape_configs:\n- job_name: f\n  scrape_interval: 5s\n"
+                   "  file_sd_configs: [{files: ['%s'], refresh_interval: 50ms}]\n",
+                   path);
+    atomic_store(&server.hangs[1], 1);
+    struct collector *c = start(jobs, NULL, 0);
+    assert_becomes(atomic_load(&server.n_asked[1]) == 1);
+    write_text(path, "[]");
+    assert_becomes(says(c, true, "\"n_targets\":0"));
+    write_text(path, one);
+    assert_becomes(says(c, true, "\"n_targets\":1"));
+    assert_true(says(c, true, "\"health\":\"unknown\""));
+    atomic_store(&server.hangs[1], 0);
+    assert_comes("page", "path", "1", 1);
+    collector_free(c);
+    forget_written();
+    tempdir_remove(&dir);
+}
+
 /* The same discovery written twice: behind a reload both still look. */
 static void test_files_twice(void **state)
 {
@@ -663,6 +693,7 @@ int main(void)
         cmocka_unit_test(test_hanging_target),
         cmocka_unit_test(test_reload),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_files_come_back),
         cmocka_unit_test(test_files_twice),
         cmocka_unit_test(test_target_limit),
         cmocka_unit_test(test_slow_credentials),
