@@ -149,8 +149,7 @@ static int check_address(struct target *t, struct err *reterr)
         err_hint(reterr, "it is host:port; scheme and path have keys of their own");
         return -EINVAL;
     }
-    r = set_missing(&t->arena, &t->all, SPAN("instance"), address);
-    return r;
+    return set_missing(&t->arena, &t->all, SPAN("instance"), address);
 }
 
 static int read_duration(struct target *t, struct span name, int64_t *ret_ms, struct err *reterr)
@@ -219,5 +218,8 @@ int target_labels_make(struct target *t, struct span address, struct labels grou
         r = labels_copy(&t->arena, t->all, &t->all); /* nothing is a rule's any more */
     if (r == 0)
         r = without_prefix(&t->arena, t->all, RESERVED, &t->labels);
-    return r == 0 ? target_url_make(t->job, t->all, &t->arena, &t->url) : r;
+    if (r < 0)
+        return r;
+    r = target_url_make(t->job, t->all, &t->arena, &t->url);
+    return r == -EINVAL ? err_set(reterr, r, "its URL would be longer than 64 KiB") : r;
 }

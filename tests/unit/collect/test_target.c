@@ -111,6 +111,22 @@ static void test_bad_targets(void **state)
     }
 }
 
+static void test_long_url(void **state)
+{
+    static char path[64 * 1024 + 1];
+    const struct label group = {SPAN_INIT("__metrics_path__"), {path, sizeof(path) - 1}};
+    struct scrape_file *f = pagetest_file("");
+    struct target *t = NULL;
+    struct err err = {.text = ""};
+    (void)state;
+    memset(path, 'x', sizeof(path) - 1);
+    assert_int_equal(target_new(&f->jobs[0], SPAN("h:1"), (struct labels){&group, 1},
+                                (struct labels){NULL, 0}, &t, &err),
+                     -EINVAL);
+    assert_non_null(strstr(err.text, "longer than 64 KiB"));
+    scrape_file_unref(f);
+}
+
 static struct span header(const struct web_request *q, const char *name)
 {
     for (size_t i = 0; i < q->n_headers; i++)
@@ -428,6 +444,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels_and_urls),
         cmocka_unit_test(test_bad_targets),
+        cmocka_unit_test(test_long_url),
         cmocka_unit_test(test_requests),
         cmocka_unit_test(test_up_and_down),
         cmocka_unit_test(test_absent),
