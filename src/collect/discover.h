@@ -4,8 +4,9 @@
  *
  * Role:      a file_sd_config or a dns_sd_config of a job, and what it said last.
  * Trouble:   a file that is broken or cannot be read keeps its groups, a name whose server fails
- * its records, and discover_words says so. A file that is gone, a name that is not there any more
- * have no targets. Labels:    as Prometheus names them: __meta_filepath; __meta_dns_name,
+ *            its records, and discover_words says so. A file that is gone, a name that is not there
+ *            any more have no targets.
+ * Labels:    as Prometheus names them: __meta_filepath; __meta_dns_name,
  *            __meta_dns_srv_record_target, __meta_dns_srv_record_port, __meta_dns_mx_record_target.
  * Threading: one thread looks (it may wait for disks and servers); findings are constant and
  *            counted.

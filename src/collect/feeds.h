@@ -12,6 +12,8 @@
 #include "base/clock.h"
 #include "collect/discover.h"
 
+enum { FEED_WORDS = 300 };
+
 /* What a file_sd_config or dns_sd_config of a job lists, looked up on a thread of its own. */
 struct feed {
     struct scrape_file *file; /* held */
@@ -24,7 +26,7 @@ struct feed {
     int n_refs;
     struct finding *fresh; /* not taken yet */
     bool has_looked;
-    char words[300];
+    char words[FEED_WORDS];
 };
 struct feeds;
 /* wake: something is fresh. */
@@ -40,7 +42,6 @@ struct feed *feed_unref(struct feeds *f, struct feed *one); /* NULL is allowed; 
 /* From now on those are looked at; the list is copied. */
 int feeds_set(struct feeds *f, struct feed *const *list, size_t n) WARN_UNUSED;
 /* What is fresh (the caller's), or NULL; words: FEED_WORDS bytes. */
-enum { FEED_WORDS = 300 };
 struct finding *feed_take(struct feeds *f, struct feed *one, char *words, bool *ret_has_looked);
 /* Whether it looks for what a job has there, as often. */
 bool feed_is_of(const struct feed *one, const struct scrape_job *job,

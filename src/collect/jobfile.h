@@ -2,15 +2,17 @@
 /*
  * collect/jobfile.h - what is scraped: a file with Prometheus' scrape_configs, read and checked.
  *
- * Grammar:   `scrape_configs` (and `global` with scrape_interval, scrape_timeout) of a
- * prometheus.yml: job_name, scrape_interval, scrape_timeout, metrics_path, scheme, params,
- * honor_labels, honor_timestamps, basic_auth, authorization, bearer_token(_file), tls_config,
- *            proxy_url, follow_redirects, static_configs, file_sd_configs, dns_sd_configs,
- *            relabel_configs, metric_relabel_configs, body_size_limit, sample_limit, label_limit,
- *            label_name_length_limit, label_value_length_limit, target_limit. The other sections of
- *            a prometheus.yml (rule_files, alerting, remote_write, ...) are passed over. A
- * discovery that is not here says so, and that file_sd_configs does the same. Secrets:   password,
- * credentials, bearer_token stand in the file or in a file that it names; nothing prints them.
+ * Grammar:   `scrape_configs` (and `global` with scrape_interval, scrape_timeout, limits) of a
+ *            prometheus.yml: job_name, scrape_interval, scrape_timeout, metrics_path, scheme,
+ *            params, honor_labels, honor_timestamps, basic_auth, authorization,
+ * bearer_token(_file), tls_config, proxy_url, follow_redirects, static_configs, file_sd_configs,
+ *            dns_sd_configs, relabel_configs, metric_relabel_configs, body_size_limit,
+ *            sample_limit, label_limit, label_name_length_limit, label_value_length_limit,
+ *            target_limit. The other sections of a prometheus.yml (rule_files, alerting,
+ *            remote_write, ...) are passed over. A discovery that is not here says so, and that
+ *            file_sd_configs does the same.
+ * Secrets:   password, credentials, bearer_token stand in the file or in a file that it names;
+ *            nothing prints them.
  * Errors:    all mistakes at once, with file, line, column and a hint; a file with one is refused
  *            whole. -ENOMEM.
  * Ownership: everything lives as long as the struct scrape_file, which is counted.

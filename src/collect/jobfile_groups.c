@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 
-#include "base/utf8.h"
 #include "collect/jobfile_private.h"
 
 enum { REFRESH_FILES_MS = 5 * 60 * 1000, REFRESH_DNS_MS = 30 * 1000, PORT_MAX = 65535 };
@@ -27,15 +26,6 @@ static void check_addresses(struct file_reading *f, const struct doc_key *k)
     }
 }
 
-static bool is_utf8(struct span s)
-{
-    bool is_valid = true;
-
-    while (s.n > 0 && is_valid)
-        (void)span_take(&s, utf8_step(s, &is_valid));
-    return is_valid;
-}
-
 static int read_labels(struct file_reading *f, const struct doc_key *k, struct labels *ret)
 {
     char shown[ERR_LIST_SHOWN_MAX];
@@ -48,7 +38,7 @@ static int read_labels(struct file_reading *f, const struct doc_key *k, struct l
         return -ENOMEM;
     for (size_t i = 0; i < n; i++) {
         struct span name = yaml_span(pairs[i].name), value = doc_value(pairs[i].value);
-        if (labels_is_label_name(name) && is_utf8(value)) {
+        if (labels_is_label_name(name)) {
             labels[n_kept++] =
                 (struct label){arena_dup(f->doc.arena, name), arena_dup(f->doc.arena, value)};
             if (!labels[n_kept - 1].name.p || !labels[n_kept - 1].value.p)

@@ -107,8 +107,8 @@ static uint64_t mix(uint64_t h, struct span s)
     return h * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* That a series is on this page; false: it is there already. */
-static bool see(struct reading *rd, struct metricpage_entry *e)
+/* A series is on this page, perhaps once more. */
+static void see(struct reading *rd, struct metricpage_entry *e)
 {
     struct metricpage *p = rd->p;
     struct metricpage_name *name = e->name;
@@ -119,10 +119,10 @@ static bool see(struct reading *rd, struct metricpage_entry *e)
     bool is_added = e->round == 0 || e->round < p->last_round;
 
     if (e->round == p->round)
-        return false;
+        return;
     e->round = p->round;
     if (!name)
-        return true;
+        return;
     if (name->round != p->round) {
         name->round = p->round;
         name->n = 0;
@@ -130,7 +130,6 @@ static bool see(struct reading *rd, struct metricpage_entry *e)
     name->n++;
     name->has_new = name->has_new || is_new;
     rd->counts.n_added += is_added && e->series;
-    return true;
 }
 
 static int take_sample(struct reading *rd, const struct text_item *item, struct metricpage_entry *e)
@@ -141,7 +140,7 @@ static int take_sample(struct reading *rd, const struct text_item *item, struct 
     if (rd->last)
         rd->last->follower = e;
     rd->last = e;
-    (void)see(rd, e);
+    see(rd, e);
     if (e->mistake)
         return add_mistake(rd, item->line, 1, e->mistake);
     rd->counts.n_samples++;

@@ -4,8 +4,8 @@
  *
  * Role:      metricpage.c goes over the lines; metricpage_series.c knows each series by its bytes;
  *            metricpage_labels.c is what Prometheus does to labels; metricpage_model.c is the page
- * as an engine's: which signals there are, and their values; metricpage_missing.c tells which are
- * not.
+ *            as an engine's: which signals there are, and their values; metricpage_missing.c tells
+ *            which are not.
  */
 #ifndef COLLECT_METRICPAGE_PRIVATE_H
 #define COLLECT_METRICPAGE_PRIVATE_H

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * collect/source_out.c - samples of sources, and the tables of their series.
+ */
 #include "collect/source_out.h"
 
 #include <errno.h>

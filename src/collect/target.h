@@ -10,7 +10,8 @@
  * Own:       series as Prometheus has them: up, scrape_duration_seconds, scrape_samples_scraped,
  *            scrape_samples_post_metric_relabeling, scrape_series_added; and
  *            scrape_fault{reason}, 1 while it is down: "name", "refused", "reset", "timeout",
- * "tls", "redirect", "network", "status", "body", "limit", "relabel", "credentials", "request".
+ *            "tls", "redirect", "network", "status", "body", "limit", "relabel", "credentials",
+ *            "request".
  * Absent:    a server of an optional job that says that it has no such page (404, 405, 501) or
  *            answers with another one, and never had it, is absent, not down: nothing is told of
  *            it, and it is looked at every TARGET_ABSENT_MS.

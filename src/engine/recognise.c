@@ -80,9 +80,7 @@ static bool find_engine(const struct families *f, const struct engine_map *map,
     for (const struct engine_prefix *alias = map->prefixes; alias->as; alias++) {
         struct trace t = trace_of(f, map, alias);
 
-        if (!is_enough(alias, &t) || (n_best > 0 && t.n_families < n_best))
-            continue;
-        if (t.n_families == n_best)
+        if (!is_enough(alias, &t) || t.n_families <= n_best)
             continue;
         n_best = t.n_families;
         *ret = (struct engine_found){.map = map, .alias = alias, .prefix = t.prefix};

@@ -209,7 +209,6 @@ static int read_page(struct families_reading *r, struct span body)
 {
     int e;
 
-    /* arena_dup wants one byte more. */
     struct span copy = arena_dup(&r->out->_arena, body);
     if (!copy.p)
         return -ENOMEM;

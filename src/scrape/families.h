@@ -4,7 +4,7 @@
  *
  * Role:      what recognition of an engine, `targets explain` and tests work on. Of a page that is
  *            scraped every ten seconds it is made once and again when names come or go; samples in
- *            between go by collect/page.h.
+ *            between go by collect/metricpage.h.
  * Families:  are found by TYPE lines, never by the end of a name: "vllm:iteration_tokens_total" is
  *            a histogram whose samples end in _bucket, _sum, _count. A sample without a TYPE line
  *            is a family of its own name and of METRIC_UNKNOWN. Of OpenMetrics a counter "x" has
@@ -69,8 +69,7 @@ struct families {
     struct arena _arena;
 };
 
-/* where: path or URL in mistakes, borrowed. On an error nothing is to be freed, and *ret is void.
- */
+/* where: path or URL in mistakes, borrowed. Behind an error there is nothing to free. */
 int families_read(struct span body, enum text_format format, const char *where,
                   struct families *ret) WARN_UNUSED;
 void families_done(struct families *f);

@@ -2,11 +2,11 @@
 /*
  * collect_run.c - scrape files read and scraped for collect.test.mjs and bench/scrape.
  *
- *   collect_run check FILE...      a line of JSON for each: mistakes
- *   collect_run scrape MS FILE     scrapes for so long; a line of JSON for each sample, v null:
- * stale collect_run targets MS FILE    scrapes each target once, within that time; state and
- * targets collect_run load MS FILE       scrapes for so long and prints what that took of the CPU,
- * and how many samples there were
+ *   collect_run check FILE...    a line of JSON for each: mistakes
+ *   collect_run scrape MS FILE   scrapes for so long; a line of JSON for each sample, v null: stale
+ *   collect_run targets MS FILE  scrapes each target once, within that time; state and targets
+ *   collect_run load MS FILE     scrapes for so long; what that took of the CPU, and how many
+ *                                samples there were
  */
 #include <errno.h>
 #include <poll.h>
