@@ -22,14 +22,16 @@ void present_done(struct present *l)
         while (l->_buckets[i]) {
             struct present_series *s = l->_buckets[i];
             l->_buckets[i] = s->_next;
-            mem_free(s);
+            keeper_let_go(l->_keeper, &s->_piece);
         }
+    l->_keeper = keeper_free(l->_keeper);
     mem_free(l->_buckets);
     present_init(l);
 }
 
 void present_begin(struct present *l, const struct batch *out)
 {
+    keeper_tidy(l->_keeper);
     l->_round++;
     l->_n_before = out->n;
     l->_n_again = 0;
@@ -66,16 +68,16 @@ static struct span put(char **at, struct span s)
 /* In one piece with its labels. */
 static struct present_series *series_new(struct labels l, uint64_t hash)
 {
-    size_t n_bytes = 0;
+    size_t n_bytes = l.n * sizeof(struct label);
 
     for (size_t i = 0; i < l.n; i++)
         n_bytes += l.at[i].name.n + l.at[i].value.n;
-    struct present_series *s = mem_alloc(sizeof(*s) + l.n * sizeof(struct label) + n_bytes);
+    struct present_series *s = mem_alloc(sizeof(*s) + n_bytes);
     if (!s)
         return NULL;
     struct label *pairs = (struct label *)(s + 1);
     char *at = (char *)(pairs + l.n);
-    *s = (struct present_series){.labels = {pairs, l.n}, ._hash = hash};
+    *s = (struct present_series){.labels = {pairs, l.n}, ._hash = hash, ._n_bytes = n_bytes};
     for (size_t i = 0; i < l.n; i++)
         pairs[i] = (struct label){put(&at, l.at[i].name), put(&at, l.at[i].value)};
     return s;
@@ -89,6 +91,8 @@ int present_hold(struct present *l, struct labels labels, struct present_series 
     while (s && (s->_hash != hash || !labels_eq(s->labels, labels)))
         s = s->_next;
     if (!s) {
+        if (!l->_keeper && keeper_new(&l->_keeper) < 0)
+            return -ENOMEM;
         if (l->_n >= l->_n_buckets && grow(l) < 0)
             return -ENOMEM;
         s = series_new(labels, hash);
@@ -107,6 +111,12 @@ void present_let_go(struct present_series *s)
 {
     if (s)
         s->_n_held--;
+}
+
+static int add(const struct present *l, const struct present_series *s, int64_t t_ms, double v,
+               struct batch *out)
+{
+    return batch_add_kept(out, l->_keeper, s->labels, s->_n_bytes, t_ms, v);
 }
 
 static void note_change(struct present *l, struct present_series *s, bool ends)
@@ -128,7 +138,7 @@ int present_tell(struct present *l, struct present_series *s, int64_t t_ms, doub
         note_change(l, s, ends);
         return 0;
     }
-    int r = batch_add(out, s->labels, t_ms, v, NULL);
+    int r = add(l, s, t_ms, v, out);
     if (r < 0)
         return r;
     s->_at = out->n - 1;
@@ -145,7 +155,7 @@ static int add_markers(const struct present *l, int64_t t_ms, struct batch *out)
     for (size_t i = 0; i < l->_n_buckets; i++)
         for (const struct present_series *s = l->_buckets[i]; s && r == 0; s = s->_next)
             if (s->_is_there && s->_round != l->_round)
-                r = batch_add(out, s->labels, t_ms, series_stale(), NULL);
+                r = add(l, s, t_ms, series_stale(), out);
     return r;
 }
 
@@ -164,7 +174,7 @@ static void sweep(struct present *l)
                 continue;
             }
             *at = s->_next;
-            mem_free(s);
+            keeper_let_go(l->_keeper, &s->_piece);
             l->_n--;
         }
 }

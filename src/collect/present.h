@@ -7,7 +7,8 @@
  *            were there before and are not any more end with a stale marker.
  * Twice:     of a series that is told twice in a round the later sample counts.
  * Errors:    -ENOMEM, -E2BIG (of the batch): the round is void: present_abort.
- * Ownership: a series lives while it is there or somebody holds it (present_hold).
+ * Ownership: a series lives while it is there or somebody holds it (present_hold); its labels as
+ *            long as a batch has them.
  * Threading: one owner.
  */
 #ifndef COLLECT_PRESENT_H
@@ -18,18 +19,21 @@
 #include "series/batch.h"
 
 struct present_series {
+    struct keeper_piece _piece; /* first */
     struct labels labels;
     struct present_series *_next;
     struct present_series *_next_changed;
     uint64_t _hash;
     uint64_t _round; /* told in it */
     size_t _at;      /* there: its sample in the batch */
+    size_t _n_bytes; /* of its labels */
     uint32_t _n_held;
     bool _is_there; /* in the last round that was kept */
     bool _ends;     /* not to be there any more means a stale marker */
     bool _has_changed;
 };
 struct present {
+    struct keeper *_keeper; /* NULL: there was no series yet */
     struct present_series **_buckets;
     size_t _n_buckets, _n;
     uint64_t _round;
