@@ -50,7 +50,7 @@ static int bucket_cmp(const void *a, const void *b)
 /* Where a bucket is counted; NULL: it has no bound. */
 static double *bucket_of(const struct hist_copy *c, size_t i, struct labels l)
 {
-    struct family_bucket key;
+    struct family_bucket key = {.n = 0};
 
     if (text_value(labels_get(l, SPAN(LABEL_LE)), &key.le) < 0 || isnan(key.le))
         return NULL;
