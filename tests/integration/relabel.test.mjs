@@ -54,9 +54,16 @@ const discovered = (job, n, address) => ({
 /** jobs: [rules]. Of each what is kept and what is dropped, ours and theirs; two that become one are one. */
 async function compareTargets(prometheus, jobs, address) {
   const work = jobs.flatMap((rules, job) => LABEL_SETS.map((_, n) => ({ rules, labels: discovered(job, n, address) })));
-  const { data } = await waitFor('targets', async () => {
+  // Prometheus takes up one job after the other: all are there, and no more came since the last look.
+  let nBefore = -1;
+  const { data } = await waitFor('targets of each job', async () => {
     const answer = await getJson(prometheus.port, '/api/v1/targets');
-    return answer.data.droppedTargets.length > 0 && answer;
+    const { activeTargets, droppedTargets } = answer.data;
+    const there = new Set(activeTargets.map((x) => x.scrapePool));
+    droppedTargets.forEach((x) => there.add(`targets${x.discoveredLabels.__meta_job}`));
+    const n = activeTargets.length + droppedTargets.length, isSame = n === nBefore;
+    nBefore = n;
+    return isSame && jobs.every((_, i) => there.has(`targets${i}`)) && answer;
   }, { timeoutMs: 20000 });
   const empty = () => ({ kept: [], nDropped: 0 });
   const ours = jobs.map(empty), theirs = jobs.map(empty);
