@@ -86,13 +86,20 @@ void jobfile_count(struct file_reading *f, const struct doc_key *k, uint64_t *re
     }
 }
 
+#define DURATION_MAX_MS (INT64_C(365) * 24 * 3600 * 1000)
+
 void jobfile_duration(struct file_reading *f, const struct doc_key *k, int64_t *ret_ms)
 {
     int64_t ms = 0;
 
     doc_duration(&f->doc, k, duration_parse, &ms);
-    if (ms > 0)
+    if (ms > DURATION_MAX_MS) {
+        struct err *e = doc_error(&f->doc, k->value);
+        (void)err_set(e, -EINVAL, "\"%s\" is longer than a year", k->key->text);
+        err_hint(e, "10s is usual");
+    } else if (ms > 0) {
         *ret_ms = ms;
+    }
 }
 
 void jobfile_bytes(struct file_reading *f, const struct doc_key *k, uint64_t *ret)

@@ -14,7 +14,8 @@
 
 enum {
     MISTAKES_RATIO = 10,   /* one line in so many may be wrong */
-    LOOK_AGAIN_ROUNDS = 10 /* for values where there were none */
+    LOOK_AGAIN_ROUNDS = 10, /* for values where there were none */
+    AHEAD_MAX_MS = 10 * 60 * 1000
 };
 
 int metricpage_new(const struct scrape_job *j, struct labels labels, struct metricpage **ret)
@@ -137,6 +138,8 @@ static int take_sample(struct reading *rd, const struct text_item *item, struct 
     struct metricpage *p = rd->p;
     bool has_time = item->has_time && p->job->honors_timestamps;
 
+    if (has_time && item->t_ms > rd->t_ms + AHEAD_MAX_MS)
+        return add_mistake(rd, item->line, 1, "its time is more than 10 minutes ahead of our clock");
     if (rd->last)
         rd->last->follower = e;
     rd->last = e;

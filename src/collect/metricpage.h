@@ -10,7 +10,8 @@
  *            missing (engine_signal_missing) and remembered for a day (drifted); one that only
  *            changed its name is neither.
  * Mistakes:  lines that cannot be read are left out and told; a page of which more than one line in
- *            ten cannot be read is none (-EBADMSG): HTML, JSON, a cut body.
+ *            ten cannot be read is none (-EBADMSG): HTML, JSON, a cut body. So is a sample of more
+ *            than 10 minutes from now: it would keep out all later ones.
  * Limits:    of the job; -E2BIG says which in *ret_words.
  * Memory:    series not seen for PAGE_FORGET scrapes are forgotten, those of pages that are refused
  *            when there are many more than the last good page had; so are names without series.

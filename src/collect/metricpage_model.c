@@ -338,9 +338,11 @@ static int fill(struct metricpage *p, const struct families *f, struct metricpag
         r = keep_page(&m->arena, &m->page);
     if (r == 0)
         r = select_families(m, f, &p->scratch);
+    if (r < 0)
+        return r; /* the page may be half there */
     m->has_no_data = has_no_data(&m->page);
     m->made_in = p->round;
-    return r;
+    return 0;
 }
 
 static int make(struct metricpage *p, const struct families *f, int64_t t_ms)

@@ -187,6 +187,7 @@ static const struct wrong {
     {JOB "- job_name: a\n", 3, 3, "a second job \"a\"", "line 2"},
     {JOB "  scrape_intervall: 1s\n", 3, 3, "no key", "did you mean \"scrape_interval\"?"},
     {JOB "  scrape_interval: 5\n", 3, 20, "no duration", "\"5s\""},
+    {JOB "  scrape_interval: 2y\n", 3, 20, "longer than a year", "10s"},
     {JOB "  scrape_interval: 5s\n  scrape_timeout: 6s\n", 4, 3, "longer than the interval", ""},
     {"global: {scrape_interval: 5s, scrape_timeout: 6s}\n", 1, 31, "longer than", ""},
     {JOB "  scheme: ftp\n", 3, 11, "no scheme", "http or https"},

@@ -77,6 +77,15 @@ static void test_times(void **state)
     assert_int_equal(t.batch->n, 1); /* a has its own time, and no end */
     assert_stale(&t, "b{" L "}");
     pagetest_done(&t);
+    /* One from the future would keep out all later ones. */
+    pagetest_init(&t, "");
+    pagetest_read(&t, "a 1 9000000\nb 2\nc 1\nd 1\ne 1\nf 1\ng 1\nh 1\ni 1\nj 1\n");
+    assert_null(pagetest_find(&t, "a{" L "}"));
+    assert_value(&t, "b{" L "}", 2);
+    assert_int_equal((int)metricpage_n_mistakes(t.page), 1);
+    pagetest_read(&t, "a 1 1060000\nb 2\n");
+    assert_int_equal(pagetest_need(&t, "a{" L "}")->t_ms, 1060000);
+    pagetest_done(&t);
     pagetest_init(&t, "  honor_timestamps: false\n");
     pagetest_read(&t, "a 1 123456\n");
     assert_int_equal(pagetest_need(&t, "a{" L "}")->t_ms, t.t_ms);
