@@ -81,11 +81,22 @@ void web_handle_done(struct web_handle *h)
 
 void web_handle_reset(struct web_handle *h)
 {
+    was_refused = false;
     curl_easy_reset(h->easy);
     arena_reset(&h->arena);
     buf_clear(&h->answer);
+    h->setup = CURLE_OK;
     h->is_cut = false;
     h->error[0] = '\0';
+}
+
+void web_handle_bound(struct web_handle *h, size_t answer_max)
+{
+    if (answer_max == h->answer_max)
+        return;
+    buf_done(&h->answer);
+    buf_init(&h->answer, answer_max);
+    h->answer_max = answer_max;
 }
 
 int web_handle_setup(const struct web_handle *h)

@@ -38,6 +38,8 @@ void web_handle_init(struct web_handle *h, size_t answer_max);
 void web_handle_done(struct web_handle *h);
 /* As after web_handle_init, but with the memory and the connections that it has. */
 void web_handle_reset(struct web_handle *h);
+/* Another answer_max, before anything is answered. */
+void web_handle_bound(struct web_handle *h, size_t answer_max);
 /* Of what was set so far: 0, -ENOMEM, -EINVAL. */
 int web_handle_setup(const struct web_handle *h);
 

@@ -144,24 +144,15 @@ static bool is_http(struct span url)
            (url.n > 8 && span_eq_nocase(span_of(url.p, 8), SPAN("https://")));
 }
 
-int transfer_new(const struct web_request *r, struct transfer **ret)
+int transfer_new(struct transfer **ret)
 {
-    if (!is_http(r->url))
-        return -EINVAL;
     struct transfer *t = mem_zalloc(1, sizeof(*t));
     if (!t)
         return -ENOMEM;
     list_init(&t->node);
-    t->request = r;
-    t->is_post = r->is_post;
     arena_init(&t->places, NULL);
-    web_handle_init(&t->handle, r->answer_max > 0 ? r->answer_max : WEB_ANSWER_MAX);
-    t->at.url = arena_dup(&t->places, r->url);
-    t->at.is_home = true;
-    t->first = t->at.url.p;
-    int error = t->first ? web_handle_setup(&t->handle) : -ENOMEM;
-    if (error == 0)
-        error = prepare(t);
+    web_handle_init(&t->handle, WEB_ANSWER_MAX);
+    int error = web_handle_setup(&t->handle);
     if (error < 0)
         transfer_free(t);
     else
@@ -169,13 +160,38 @@ int transfer_new(const struct web_request *r, struct transfer **ret)
     return error;
 }
 
+int transfer_begin(struct transfer *t, const struct web_request *r)
+{
+    if (!is_http(r->url))
+        return -EINVAL;
+    t->request = r;
+    t->is_post = r->is_post;
+    web_handle_bound(&t->handle, r->answer_max > 0 ? r->answer_max : WEB_ANSWER_MAX);
+    t->at.url = arena_dup(&t->places, r->url);
+    t->at.is_home = true;
+    t->first = t->at.url.p;
+    return t->first ? prepare(t) : -ENOMEM;
+}
+
+bool transfer_rest(struct transfer *t)
+{
+    bool is_small = buf_len(&t->handle.answer) <= TRANSFER_KEPT_BYTES;
+    list_remove(&t->node);
+    forget_lists(t);
+    arena_reset(&t->places);
+    web_handle_reset(&t->handle);
+    *t = (struct transfer){.handle = t->handle, .places = t->places};
+    list_init(&t->node);
+    return is_small;
+}
+
 struct transfer *transfer_free(struct transfer *t)
 {
     if (!t)
         return NULL;
     list_remove(&t->node);
-    web_handle_done(&t->handle);
     forget_lists(t);
+    web_handle_done(&t->handle);
     arena_done(&t->places);
     mem_free(t);
     return NULL;

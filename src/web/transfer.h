@@ -12,7 +12,11 @@
 #include "web/handle.h"
 #include "web/redirect.h"
 
-enum { TRANSFER_REDIRECTS_MAX = 5, TRANSFER_HEADERS_MAX = 64 * 1024 };
+enum {
+    TRANSFER_REDIRECTS_MAX = 5,
+    TRANSFER_HEADERS_MAX = 64 * 1024,
+    TRANSFER_KEPT_BYTES = 256 * 1024,
+};
 
 struct transfer {
     struct list node; /* of web.c */
@@ -31,7 +35,12 @@ struct transfer {
     struct web_reply reply;
 };
 
-int transfer_new(const struct web_request *r, struct transfer **ret) WARN_UNUSED;
+int transfer_new(struct transfer **ret) WARN_UNUSED;
+/* Made ready for a request. -EINVAL: it cannot be sent as it is. */
+int transfer_begin(struct transfer *t, const struct web_request *r) WARN_UNUSED;
+/* Forgets the request and its answer, credentials included, and is as new; false: it has much more
+ * memory than the next one may need. */
+bool transfer_rest(struct transfer *t);
 struct transfer *transfer_free(struct transfer *t); /* NULL is allowed; returns NULL */
 
 /* libcurl ended with code. true: t->reply is set; false: it goes on, as it is set up now. */

@@ -8,12 +8,14 @@
 #include "web/transfer.h"
 
 /* Connections kept for later; libcurl would keep four for each request under way. */
-enum { CONNECTIONS_MAX = 256, WAIT_MAX_MS = 60 * 1000 };
+enum { CONNECTIONS_MAX = 256, WAIT_MAX_MS = 60 * 1000, IDLE_MAX = 2 };
 
 struct web {
     CURLM *multi;
     struct list transfers;
     size_t n;
+    struct transfer *idle[IDLE_MAX]; /* for the next ones: what they have need not be made anew */
+    size_t n_idle;
 };
 
 int web_new(struct web **ret)
@@ -42,6 +44,8 @@ struct web *web_free(struct web *w)
         (void)curl_multi_remove_handle(w->multi, t->handle.easy); /* fails for no reason of ours */
         transfer_free(t);
     }
+    while (w->n_idle > 0)
+        transfer_free(w->idle[--w->n_idle]);
     if (w->multi)
         (void)curl_multi_cleanup(w->multi);
     mem_free(w);
@@ -54,18 +58,31 @@ static int add(struct web *w, struct transfer *t)
     return code == CURLM_OK ? 0 : code == CURLM_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
+static void put_away(struct web *w, struct transfer *t)
+{
+    if (transfer_rest(t) && w->n_idle < IDLE_MAX)
+        w->idle[w->n_idle++] = t;
+    else
+        transfer_free(t);
+}
+
 int web_start(struct web *w, const struct web_request *r, web_done done, void *ctx, void *tag)
 {
-    struct transfer *t;
-    int error = transfer_new(r, &t);
+    struct transfer *t = w->n_idle > 0 ? w->idle[--w->n_idle] : NULL;
+    int error = t ? 0 : transfer_new(&t);
     if (error < 0)
         return error;
+    error = transfer_begin(t, r);
+    if (error < 0) {
+        put_away(w, t);
+        return error;
+    }
     t->done = done;
     t->ctx = ctx;
     t->tag = tag;
     error = add(w, t);
     if (error < 0) {
-        transfer_free(t);
+        put_away(w, t);
         return error;
     }
     list_push_back(&w->transfers, &t->node);
@@ -77,7 +94,7 @@ static void finish(struct web *w, struct transfer *t)
 {
     w->n--;
     t->done(t->ctx, t->tag, &t->reply);
-    transfer_free(t);
+    put_away(w, t);
 }
 
 /* It is libcurl's no more: handed over, or sent on. */

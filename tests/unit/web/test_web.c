@@ -384,6 +384,45 @@ static void without_memory_a_request_fails_and_nothing_is_left(void **state)
     assert_true(memfail_each(whole, &r) > 40);
 }
 
+/* What one request was made with is used again, and nothing of it is left. */
+static void the_next_request_has_nothing_of_the_one_before(void **state)
+{
+    (void)state;
+    static const struct web_header header = {SPAN_INIT("X-Key"), SPAN_INIT("k")};
+    struct web *w = NULL;
+    assert_int_equal(web_new(&w), 0);
+    serve_squeezed(&site, "/a", "gzip", SPAN("a long answer of the first one\n"), 1);
+    site_answer(&site, "/b", "HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\nshortest");
+    fetch_with(w, &got,
+               &(struct web_request){.is_post = true,
+                                     .url = site_url(&site, "127.0.0.1", "/a"),
+                                     .body = SPAN("x"),
+                                     .content_type = SPAN("text/plain"),
+                                     .headers = &header,
+                                     .n_headers = 1,
+                                     .user = SPAN("u"),
+                                     .password = SPAN("p"),
+                                     .takes_compressed = true});
+    assert_int_equal(got.reply.status, 200);
+    assert_int_equal(site_saw(&site, "Authorization"), 1);
+    assert_int_equal(site_saw(&site, "Accept-Encoding"), 1);
+    assert_int_equal(web_start(w, &(struct web_request){.url = SPAN("ftp://h/")}, NULL, NULL, NULL),
+                     -EINVAL);
+    for (size_t max = 8; max > 6; max--) {
+        struct web_request r = {.url = site_url(&site, "127.0.0.1", "/b"), .answer_max = max};
+        fetch_with(w, &got, &r);
+        assert_int_equal(got.reply.error, 0);
+        assert_span_equal("body", got.reply.body, span_of("shortest", max));
+        assert_int_equal(got.reply.is_cut, max < 8);
+    }
+    assert_int_equal(site_saw(&site, "GET /b HTTP/1.1\r\n"), 2);
+    assert_int_equal(site_saw(&site, "Authorization"), 1);
+    assert_int_equal(site_saw(&site, "X-Key"), 1);
+    assert_int_equal(site_saw(&site, "Accept-Encoding"), 1);
+    assert_int_equal(site_saw(&site, "Content-Type"), 1);
+    web_free(w);
+}
+
 #define WITH_SITE(f) cmocka_unit_test_setup_teardown(f, start_site, stop_site)
 
 int main(void)
@@ -399,6 +438,7 @@ int main(void)
         cmocka_unit_test(another_thread_ends_the_wait),
         WITH_SITE(a_connection_is_kept_where_asked_for),
         WITH_SITE(a_kept_connection_that_ended_is_made_again),
+        WITH_SITE(the_next_request_has_nothing_of_the_one_before),
         WITH_SITE(proxies),
         cmocka_unit_test(what_could_become_two_requests_is_not_sent),
         WITH_SITE(without_memory_a_request_fails_and_nothing_is_left),
