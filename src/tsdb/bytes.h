@@ -24,7 +24,7 @@ struct bytes {
 /* Room for n more bytes; NULL: there is no memory, or they would be more than 1 GiB. */
 static inline uint8_t *bytes_room(struct bytes *b, size_t n)
 {
-    enum { FIRST_BYTES = 48, MAX_BYTES = 1 << 30 };
+    enum { FIRST_BYTES = 24, MAX_BYTES = 1 << 30 };
     if (LIKELY(n <= b->cap - b->n))
         return b->p + b->n;
     size_t cap = b->cap + b->cap / 4;

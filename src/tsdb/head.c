@@ -84,7 +84,7 @@ bool head_first(const struct head *h, int64_t *ret_t)
 
 size_t head_bytes(const struct head *h)
 {
-    size_t n = h->chunk.t.cap + (h->chunk.columns ? h->chunk.columns[0].out.cap : 0);
+    size_t n = h->chunk.t.out.cap + (h->chunk.columns ? h->chunk.columns[0].stream.out.cap : 0);
     for (const struct full *f = h->full_first; f; f = f->next)
         n += f->body.cap + sizeof(*f);
     return n;

@@ -20,8 +20,14 @@ enum { TSCHUNK_PLAIN = 1, TSCHUNK_SUMMARY = 5 };
 /* Columns of a summary. */
 enum { TSCHUNK_LAST, TSCHUNK_MIN, TSCHUNK_MAX, TSCHUNK_SUM, TSCHUNK_COUNT };
 
-struct tschunk_column {
+/* Bytes with the zeros at their end as a number: a steady interval and a value that stays the same
+ * are zeros, which most series of most ticks are. */
+struct tschunk_stream {
     struct bytes out;
+    uint32_t n_zeros;
+};
+struct tschunk_column {
+    struct tschunk_stream stream;
     struct tscolumn state;
 };
 
@@ -29,7 +35,7 @@ struct tschunk {
     uint32_t n;
     uint32_t n_columns;
     int64_t t_first, t_last, t_step;
-    struct bytes t;
+    struct tschunk_stream t;
     struct tschunk_column *columns;
     struct histrec *hist; /* once there was one */
 };

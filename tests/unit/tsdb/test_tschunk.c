@@ -159,6 +159,48 @@ static void test_times_of_all_sizes(void **state)
     bytes_done(&bytes);
 }
 
+/* What stays the same costs no memory, until it changes; the bytes are those of any other chunk. */
+static void test_steady(void **state)
+{
+    (void)state;
+    enum { N_STEADY = 1000 };
+    static const int changes[] = {0, 1, 2, 500, 501, 998, 999};
+    struct tschunk c;
+    struct bytes bytes = {0};
+    struct tschunk_walk w;
+    assert_int_equal(tschunk_init(&c, TSCHUNK_PLAIN), 0);
+    double v = 7;
+    int64_t t = 0;
+    for (int i = 0; i < N_STEADY; i++) {
+        bool is_change = false;
+        for (size_t k = 0; k < ARRAY_LEN(changes); k++)
+            is_change = is_change || changes[k] == i;
+        v += is_change;
+        t += is_change ? 1003 : 1000;
+        assert_int_equal(tschunk_append(&c, t, v), 0);
+        if (i == 499)
+            assert_true(c.t.out.cap + c.columns[0].stream.out.cap < 100);
+    }
+    assert_true(tschunk_bytes(&c) >= (size_t)2 * (N_STEADY - 1));
+    assert_int_equal(tschunk_write(&c, &bytes), 0);
+    assert_int_equal(tschunk_walk_begin(&w, bytes_span(&bytes)), 0);
+    v = 7;
+    t = 0;
+    for (int i = 0; i < N_STEADY; i++) {
+        bool is_change = false;
+        for (size_t k = 0; k < ARRAY_LEN(changes); k++)
+            is_change = is_change || changes[k] == i;
+        v += is_change;
+        t += is_change ? 1003 : 1000;
+        assert_int_equal(tschunk_walk_next(&w), 1);
+        assert_true(w.t == t && w.values[0] == v);
+    }
+    assert_int_equal(tschunk_walk_next(&w), 0);
+    tschunk_walk_end(&w);
+    tschunk_done(&c);
+    bytes_done(&bytes);
+}
+
 static void test_ranges_and_aspects(void **state)
 {
     (void)state;
@@ -498,6 +540,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind_comes_back),
         cmocka_unit_test(test_times_of_all_sizes),
+        cmocka_unit_test(test_steady),
         cmocka_unit_test(test_ranges_and_aspects),
         cmocka_unit_test(test_histograms_come_back),
         cmocka_unit_test(test_journal),
