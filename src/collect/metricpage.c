@@ -13,7 +13,7 @@
 #include "collect/metricpage_private.h"
 
 enum {
-    MISTAKES_RATIO = 10,   /* one line in so many may be wrong */
+    MISTAKES_RATIO = 10,    /* one line in so many may be wrong */
     LOOK_AGAIN_ROUNDS = 10, /* for values where there were none */
     AHEAD_MAX_MS = 10 * 60 * 1000
 };
@@ -139,7 +139,8 @@ static int take_sample(struct reading *rd, const struct text_item *item, struct 
     bool has_time = item->has_time && p->job->honors_timestamps;
 
     if (has_time && item->t_ms > rd->t_ms + AHEAD_MAX_MS)
-        return add_mistake(rd, item->line, 1, "its time is more than 10 minutes ahead of our clock");
+        return add_mistake(rd, item->line, 1,
+                           "its time is more than 10 minutes ahead of our clock");
     if (rd->last)
         rd->last->follower = e;
     rd->last = e;
