@@ -46,9 +46,10 @@ struct yaml_node {
     char text[];             /* scalar: NUL-terminated */
 };
 
+/* A scalar's text; empty of anything else, as a key may be, too. */
 static inline struct span yaml_span(const struct yaml_node *node)
 {
-    return span_of(node->text, node->n);
+    return node->kind == YAML_NODE_SCALAR ? span_of(node->text, node->n) : SPAN("");
 }
 
 /* Empty, "~" or "null" without quotes. */

@@ -59,6 +59,7 @@ static const struct {
     {LEAVES_TOML, "\n[a\n", "", 2},
     {LEAVES_TOML, "a = \"x\n", "", 1},
     {LEAVES_YAML, "a: x\nb:\n- A=1\n- B=2\nc:\n  d: 'e'\n", "a=x;b.[]=A=1;b.[]=B=2;c.d=e;", -1},
+    {LEAVES_YAML, "? {a: 1, b: 2}\n: c\nd: e\n", "=c;d=e;", 1},
     {LEAVES_YAML, "a: [1\n", NULL, 2},
     {LEAVES_ENV, "# c\n\nA=1\nexport B=\"x y\" # c\nC = z # c\nD=a#b\r\nE=''\n",
      "A=1;B=x y;C=z;D=a#b;E=;", -1},
