@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify/stage.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
 #include "verify/peers.h"
+#include "verify/port.h"
 #include "verify/scaled.h"
 
 enum {
@@ -146,28 +145,13 @@ static int await_answer(struct verify_stage *s, struct verify_program *p, const 
     return r;
 }
 
-/* A port that was free a moment ago, for programs that cannot tell which one they took. */
-static int free_port(struct err *reterr)
-{
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    socklen_t len = sizeof(at);
-    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    bool is_ok = fd >= 0 && bind(fd, (struct sockaddr *)&at, len) == 0 &&
-                 getsockname(fd, (struct sockaddr *)&at, &len) == 0;
-    int r = is_ok ? ntohs(at.sin_port) : -errno;
-
-    if (fd >= 0)
-        (void)close(fd);
-    return is_ok ? r : err_set(reterr, r, "no port could be had: %s", err_str(r));
-}
-
 /* --- the programs --- */
 
 static int start_alertmanager(struct verify_stage *s, struct buf *text, struct err *reterr)
 {
     char config[VERIFY_PATH_MAX + 64], file[VERIFY_PATH_MAX + 32], data[VERIFY_PATH_MAX + 32];
     char listen[ADDRESS_MAX], ready[VERIFY_URL_MAX + 32];
-    int port = free_port(reterr);
+    int port = port_free(reterr);
     int r;
 
     if (port < 0)
@@ -274,7 +258,7 @@ static int start_prometheus(struct verify_stage *s, struct buf *text, struct err
     char config[VERIFY_PATH_MAX + 64], file[VERIFY_PATH_MAX + 32], data[VERIFY_PATH_MAX + 32];
     char listen[ADDRESS_MAX], ready[VERIFY_URL_MAX + 32];
     const struct verify_addresses a = addresses_of(s, "");
-    int port = free_port(reterr);
+    int port = port_free(reterr);
     int r;
 
     if (port < 0)
