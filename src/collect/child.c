@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,6 +67,30 @@ static int describe(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, 
 /* Nothing of it is a key. */
 static const char *const variables[] = {"PATH", "HOME", "LANG", "LD_LIBRARY_PATH", NULL};
 
+/* posix_spawn would make a process to find that out. */
+static bool is_there(const char *program)
+{
+    const char *where = getenv("PATH");
+    struct span dirs = span_cstr(where ? where : "/bin:/usr/bin");
+    char path[4096];
+
+    if (strchr(program, '/'))
+        return access(program, F_OK) == 0;
+    size_t n_program = strlen(program) + 1;
+    while (dirs.n > 0) {
+        struct span dir = span_split(&dirs, ':');
+        dir = dir.n > 0 ? dir : SPAN(".");
+        if (dir.n + 1 + n_program > sizeof(path))
+            continue;
+        memcpy(path, dir.p, dir.n);
+        path[dir.n] = '/';
+        memcpy(path + dir.n + 1, program, n_program);
+        if (access(path, F_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
 static int start(const char *const *argv, const int *ends, pid_t *ret)
 {
     posix_spawn_file_actions_t files;
@@ -73,6 +98,8 @@ static int start(const char *const *argv, const int *ends, pid_t *ret)
     char *args[32] = {0}, *few[ARRAY_LEN(variables)];
     int r;
 
+    if (!is_there(argv[0]))
+        return -ENOENT;
     for (size_t i = 0; argv[i] && i + 1 < ARRAY_LEN(args); i++)
         memcpy(&args[i], &argv[i], sizeof(args[i])); /* posix_spawn does not write to them */
     if (posix_spawn_file_actions_init(&files) != 0)
