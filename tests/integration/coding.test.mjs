@@ -68,7 +68,7 @@ async function seen(gateway, what, holds) {
 }
 
 for (const { name, field, coder, skip } of codings) {
-  test(`a stream in ${name} is measured as it comes`, { skip }, async (t) => {
+  test(`a stream in ${name} is measured as it comes`, async (t) => {
     const sent = [];
     const at = {};
     let gateway;
@@ -116,14 +116,14 @@ for (const { name, field, coder, skip } of codings) {
     assert.equal(r.timeline.length, 4);
     assert.deepEqual(r.timeline.map(([, events]) => events), [1, 1, 1, 1]);
     assert.ok(Math.abs(r.timeline[0][0] - r.ttft_ms) <= 0.001);
-  });
+  }, { skip });
 }
 
 const usage = { prompt_tokens: 7, completion_tokens: 9 };
 const whole = JSON.stringify({ model: 'm', choices: [{ finish_reason: 'stop' }], usage });
 
 for (const { name, field, coder, skip } of codings) {
-  test(`a whole answer in ${name} is read`, { skip }, async (t) => {
+  test(`a whole answer in ${name} is read`, async (t) => {
     const coded = coder();
     const body = Buffer.concat([await coded.write(whole), await coded.end()]);
     const upstream = await startUpstream(t, async (x) => {
@@ -138,7 +138,7 @@ for (const { name, field, coder, skip } of codings) {
     assertOutcome(r, 'ok');
     assert.equal(r.unobserved, undefined);
     assert.equal(r.completion_tokens, 9);
-  });
+  }, { skip });
 }
 
 test('a bomb passes, and is not read', async (t) => {
