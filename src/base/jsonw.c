@@ -251,3 +251,41 @@ void jsonw_raw(struct jsonw *w, struct span json)
     before_value(w);
     put(w, json);
 }
+
+/* --- members --- */
+
+void jsonw_put_str(struct jsonw *w, const char *key, struct span s)
+{
+    jsonw_key(w, key);
+    jsonw_str(w, s);
+}
+
+void jsonw_put_cstr(struct jsonw *w, const char *key, const char *s)
+{
+    jsonw_key(w, key);
+    jsonw_cstr(w, s);
+}
+
+void jsonw_put_i64(struct jsonw *w, const char *key, int64_t v)
+{
+    jsonw_key(w, key);
+    jsonw_i64(w, v);
+}
+
+void jsonw_put_u64(struct jsonw *w, const char *key, uint64_t v)
+{
+    jsonw_key(w, key);
+    jsonw_u64(w, v);
+}
+
+void jsonw_put_double(struct jsonw *w, const char *key, double v)
+{
+    jsonw_key(w, key);
+    jsonw_double(w, v);
+}
+
+void jsonw_put_bool(struct jsonw *w, const char *key, bool v)
+{
+    jsonw_key(w, key);
+    jsonw_bool(w, v);
+}

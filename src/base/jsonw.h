@@ -46,6 +46,14 @@ void jsonw_bool(struct jsonw *w, bool v);
 void jsonw_null(struct jsonw *w);
 void jsonw_raw(struct jsonw *w, struct span json); /* already valid JSON */
 
+/* A key and its value. */
+void jsonw_put_str(struct jsonw *w, const char *key, struct span s);
+void jsonw_put_cstr(struct jsonw *w, const char *key, const char *s);
+void jsonw_put_i64(struct jsonw *w, const char *key, int64_t v);
+void jsonw_put_u64(struct jsonw *w, const char *key, uint64_t v);
+void jsonw_put_double(struct jsonw *w, const char *key, double v);
+void jsonw_put_bool(struct jsonw *w, const char *key, bool v);
+
 /*
  * For who writes whole lines at once: copies what stands for itself between quotes, up to the first
  * byte of [from, from + max) that does not: a quote, a backslash, a control character (so the NUL

@@ -34,14 +34,19 @@ static void write_document(struct jsonw *w)
     jsonw_key(w, "d");
     jsonw_cstr(w, "e");
     jsonw_end_object(w);
-    jsonw_key(w, "f");
-    jsonw_str(w, SPAN("g"));
+    jsonw_put_str(w, "f", SPAN("g"));
+    jsonw_put_cstr(w, "h", "i");
+    jsonw_put_i64(w, "j", INT64_MIN);
+    jsonw_put_u64(w, "k", UINT64_MAX);
+    jsonw_put_double(w, "l", 0.5);
+    jsonw_put_bool(w, "m", true);
     jsonw_end_object(w);
 }
 
 #define DOCUMENT                                                                                   \
     "{\"a\":-1,\"b\":[18446744073709551615,true,false,null,0.25,null,null,{},[],{\"x\":1}],"       \
-    "\"c\":{\"d\":\"e\"},\"f\":\"g\"}"
+    "\"c\":{\"d\":\"e\"},\"f\":\"g\",\"h\":\"i\",\"j\":-9223372036854775808,"                      \
+    "\"k\":18446744073709551615,\"l\":0.5,\"m\":true}"
 
 static void test_commas(void **state)
 {
