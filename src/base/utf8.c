@@ -37,6 +37,14 @@ size_t utf8_step(struct span s, bool *ret_is_valid)
     return len;
 }
 
+bool utf8_is_valid(struct span s)
+{
+    bool is_valid = true;
+    while (s.n > 0 && is_valid)
+        (void)span_take(&s, utf8_step(s, &is_valid));
+    return is_valid;
+}
+
 uint32_t utf8_value(struct span sequence)
 {
     const unsigned char *p = (const unsigned char *)sequence.p;

@@ -20,6 +20,9 @@
  */
 size_t utf8_step(struct span s, bool *ret_is_valid);
 
+/* Whether all of s is UTF-8. */
+bool utf8_is_valid(struct span s);
+
 /* The code point of a sequence that is valid. */
 uint32_t utf8_value(struct span sequence);
 /* Takes a character off s, which is not empty; each byte that is no UTF-8 is a U+FFFD. */

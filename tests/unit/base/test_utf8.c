@@ -50,9 +50,19 @@ static void test_malformed(void **state)
         struct span s = span_cstr(cases[i].text);
         assert_int_equal(utf8_step(s, &is_valid), cases[i].n);
         assert_false(is_valid);
+        assert_false(utf8_is_valid(s));
         assert_int_equal(utf8_take(&s), 0xfffd);
         assert_int_equal(s.n, strlen(cases[i].text) - 1);
     }
+}
+
+static void test_whole_texts(void **state)
+{
+    (void)state;
+    assert_true(utf8_is_valid(SPAN("")));
+    assert_true(utf8_is_valid(SPAN("a\xc3\xa4\xf0\x9f\x98\x80z")));
+    assert_false(utf8_is_valid(SPAN("a\xc3\xa4\xff")));
+    assert_false(utf8_is_valid(SPAN("a\xc3")));
 }
 
 int main(void)
@@ -60,6 +70,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_length_is_read_as_written),
         cmocka_unit_test(test_malformed),
+        cmocka_unit_test(test_whole_texts),
     };
     return cmocka_run_group_tests_name("base/utf8", tests, NULL, NULL);
 }
