@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "collect/jobfile_private.h"
@@ -88,37 +87,15 @@ static void read_global(struct file_reading *f, const struct doc_key *k)
 
 /* --- jobs --- */
 
-static int job_cmp(const void *a, const void *b)
-{
-    const struct scrape_job *x = *(const struct scrape_job *const *)a;
-    const struct scrape_job *y = *(const struct scrape_job *const *)b;
-    int c = span_cmp(x->name, y->name);
-
-    return c != 0 ? c : (x > y) - (x < y);
-}
-
 static int check_names(struct file_reading *f, const struct scrape_job *jobs, size_t n)
 {
-    const struct scrape_job **sorted = arena_array(f->doc.arena, n, sizeof(*sorted));
+    struct doc_name *names = arena_array(f->doc.arena, n, sizeof(*names));
 
-    if (!sorted)
+    if (!names)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
-        sorted[i] = &jobs[i];
-    if (n > 1)
-        qsort(sorted, n, sizeof(*sorted), job_cmp);
-    for (size_t i = 1; i < n; i++) {
-        char shown[ERR_LIST_SHOWN_MAX];
-        struct err *e;
-
-        if (sorted[i]->name.n == 0 || !span_eq(sorted[i]->name, sorted[i - 1]->name))
-            continue;
-        f->doc.has_mistakes = true;
-        e = err_list_add(f->doc.errs, f->doc.where, sorted[i]->line, sorted[i]->column);
-        (void)err_set(e, -EEXIST, "a second job \"%s\"", err_list_shown(sorted[i]->name, shown));
-        err_hint(e, "the one before is on line %d; give each a name of its own",
-                 sorted[i - 1]->line);
-    }
+        names[i] = (struct doc_name){jobs[i].name, jobs[i].line, jobs[i].column};
+    doc_names_once(&f->doc, "job", names, n);
     return 0;
 }
 

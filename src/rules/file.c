@@ -10,7 +10,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "base/mem.h"
 #include "rules/file_private.h"
@@ -126,37 +125,15 @@ static int read_group(struct file_reading *f, const struct yaml_node *node,
     return r == 0 ? read_rules(f, &keys[KEY_RULES], group) : r;
 }
 
-static int group_cmp(const void *a, const void *b)
-{
-    const struct rule_group *x = *(const struct rule_group *const *)a;
-    const struct rule_group *y = *(const struct rule_group *const *)b;
-    int c = span_cmp(x->name, y->name);
-
-    return c != 0 ? c : (x > y) - (x < y);
-}
-
 static int check_group_names(struct file_reading *f, const struct rule_group *groups, size_t n)
 {
-    const struct rule_group **sorted = arena_array(f->doc.arena, n, sizeof(struct rule_group *));
+    struct doc_name *names = arena_array(f->doc.arena, n, sizeof(*names));
 
-    if (!sorted)
+    if (!names)
         return -ENOMEM;
     for (size_t i = 0; i < n; i++)
-        sorted[i] = &groups[i];
-    if (n > 1)
-        qsort(sorted, n, sizeof(struct rule_group *), group_cmp);
-    for (size_t i = 1; i < n; i++) {
-        char shown[ERR_LIST_SHOWN_MAX];
-        struct err *e;
-
-        if (sorted[i]->name.n == 0 || !span_eq(sorted[i]->name, sorted[i - 1]->name))
-            continue;
-        f->doc.has_mistakes = true;
-        e = err_list_add(f->doc.errs, f->doc.where, sorted[i]->line, sorted[i]->column);
-        (void)err_set(e, -EEXIST, "a second group \"%s\"", err_list_shown(sorted[i]->name, shown));
-        err_hint(e, "the one before is on line %d; give each a name of its own",
-                 sorted[i - 1]->line);
-    }
+        names[i] = (struct doc_name){groups[i].name, groups[i].line, groups[i].column};
+    doc_names_once(&f->doc, "group", names, n);
     return 0;
 }
 

@@ -5,6 +5,7 @@
 #include "yaml/doc.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "base/num.h"
 #include "base/suggest.h"
@@ -246,4 +247,31 @@ int doc_list(struct doc *d, const struct doc_key *k, size_t size,
     memcpy(ret, &at, sizeof(at)); /* a pointer to elements, whatever they are */
     *ret_n = n;
     return r;
+}
+
+/* --- names --- */
+
+static int name_cmp(const void *a, const void *b)
+{
+    const struct doc_name *x = a, *y = b;
+    int c = span_cmp(x->name, y->name);
+    if (c == 0)
+        c = (x->line > y->line) - (x->line < y->line);
+    return c != 0 ? c : (x->column > y->column) - (x->column < y->column);
+}
+
+void doc_names_once(struct doc *d, const char *what, struct doc_name *names, size_t n)
+{
+    if (n > 1)
+        qsort(names, n, sizeof(*names), name_cmp);
+    for (size_t i = 1; i < n; i++) {
+        char shown[ERR_LIST_SHOWN_MAX];
+        struct err *e;
+        if (names[i].name.n == 0 || !span_eq(names[i].name, names[i - 1].name))
+            continue;
+        d->has_mistakes = true;
+        e = err_list_add(d->errs, d->where, names[i].line, names[i].column);
+        (void)err_set(e, -EEXIST, "a second %s \"%s\"", what, err_list_shown(names[i].name, shown));
+        err_hint(e, "the one before is on line %d; give each a name of its own", names[i - 1].line);
+    }
 }

@@ -68,6 +68,14 @@ int doc_list(struct doc *d, const struct doc_key *k, size_t size,
              int (*read)(void *ctx, const struct yaml_node *node, void *ret), void *ctx, void *ret,
              size_t *ret_n) WARN_UNUSED;
 
+/* What has a name of its own among n others; a second one of a name (empty ones aside) is a
+ * mistake, "a second WHAT ...". Sorts names. */
+struct doc_name {
+    struct span name;
+    int line, column;
+};
+void doc_names_once(struct doc *d, const char *what, struct doc_name *names, size_t n);
+
 /* A mapping of texts, in the order of the file. */
 struct doc_pair {
     const struct yaml_node *name, *value; /* scalars both; value NULL: empty */
