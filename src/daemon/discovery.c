@@ -233,18 +233,12 @@ static void on_failed(struct http_client *c, enum http_phase phase, int error, b
     failed(c->user, err_str(error));
 }
 
-static void on_drained(struct http_client *c)
-{
-    (void)c;
-}
-
 static const struct http_client_ops client_ops = {
     .on_ready = on_ready,
     .on_head = on_head,
     .on_body = on_body,
     .on_end = on_end,
     .on_failed = on_failed,
-    .on_drained = on_drained,
 };
 
 static void on_late(struct timer *t)

@@ -298,18 +298,12 @@ static void on_failed(struct http_client *c, enum http_phase phase, int error, b
     finish(q, at.at);
 }
 
-static void on_drained(struct http_client *c)
-{
-    (void)c;
-}
-
 static const struct http_client_ops client_ops = {
     .on_ready = on_ready,
     .on_head = on_head,
     .on_body = on_body,
     .on_end = on_end,
     .on_failed = on_failed,
-    .on_drained = on_drained,
 };
 
 static int take_body(struct asking *q)

@@ -175,7 +175,7 @@ static void client_on_drained(struct sock *s)
 {
     struct http_client *c = CONTAINER_OF(s, struct http_client, _sock);
 
-    if (c->_state == CLIENT_BUSY)
+    if (c->_state == CLIENT_BUSY && c->ops->on_drained)
         c->ops->on_drained(c);
 }
 

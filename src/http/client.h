@@ -45,7 +45,7 @@ struct http_client_ops {
      * (malformed answer; http_client_error_text). had_bytes: some answer byte had arrived. */
     void (*on_failed)(struct http_client *c, enum http_phase phase, int error, bool had_bytes,
                       struct stamp at);
-    void (*on_drained)(struct http_client *c); /* as sock_ops.on_drained */
+    void (*on_drained)(struct http_client *c); /* as sock_ops.on_drained; may be NULL */
 };
 
 struct http_client {

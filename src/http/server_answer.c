@@ -149,12 +149,11 @@ static int bad_body_default(int status, const char *why, struct buf *out)
     jsonw_begin_object(&w);
     jsonw_key(&w, "message");
     jsonw_cstr(&w, why); /* some of these texts have quotes in them */
-    jsonw_key(&w, "type");
-    jsonw_cstr(&w, "invalid_request_error");
+    jsonw_put_cstr(&w, "type", "invalid_request_error");
     jsonw_key(&w, "param");
     jsonw_null(&w);
-    jsonw_key(&w, "code");
-    jsonw_cstr(&w, status == 408   ? "request_timeout"
+    jsonw_put_cstr(&w, "code",
+                   status == 408   ? "request_timeout"
                    : status == 431 ? "head_too_large"
                                    : "bad_request");
     jsonw_end_object(&w);

@@ -276,19 +276,12 @@ static void on_failed(struct http_client *c, enum http_phase phase, int error, b
                 at.at);
 }
 
-/* The request was queued as a whole: there is nothing to go on with. */
-static void on_drained(struct http_client *c)
-{
-    (void)c;
-}
-
 static const struct http_client_ops client_ops = {
     .on_ready = on_ready,
     .on_head = on_head,
     .on_body = on_body,
     .on_end = on_end,
     .on_failed = on_failed,
-    .on_drained = on_drained,
 };
 
 int flight_start(struct flight_plan *p, const struct prompt_ask *ask, mono_t t_intended)
