@@ -143,7 +143,7 @@ static int take_flag(struct wish *w, struct flag *f, const char **ret_config, st
     if (flag_is(f, "timeout"))
         return take_timeout(w, f, reterr);
     if (!flag_is(f, "json"))
-        return err_set(reterr, -EINVAL, "unknown flag --%.*s", SPAN_ARG(f->name));
+        return flag_unknown(f, NULL, "doctor", reterr);
     w->as_json = true;
     return 0;
 }

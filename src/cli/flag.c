@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/num.h"
+#include "base/suggest.h"
 #include "base/timestamp.h"
 #include "promql/parse.h"
 
@@ -163,6 +164,17 @@ int flag_time(struct flag *f, double *ret_s, struct err *reterr)
         err_hint(reterr, "seconds since the epoch, 2026-11-29T16:25:39Z, now, or -90m");
     }
     return r;
+}
+
+int flag_unknown(const struct flag *f, const struct suggest *s, const char *command,
+                 struct err *reterr)
+{
+    (void)err_set(reterr, -EINVAL, "unknown flag --%.*s", SPAN_ARG(f->name));
+    if (s && s->best.n > 0)
+        err_hint(reterr, "did you mean --%.*s?", SPAN_ARG(s->best));
+    else
+        err_hint(reterr, "\"inferometer %s --help\" lists the flags", command);
+    return -EINVAL;
 }
 
 int flag_complain(const char *command, const struct err *e)

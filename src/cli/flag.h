@@ -51,6 +51,12 @@ int flag_ms(struct flag *f, int64_t *ret_ns,
 /* A moment, in seconds since the epoch: those, RFC 3339, now, or a distance from now like -90m. */
 int flag_time(struct flag *f, double *ret_s, struct err *reterr) WARN_UNUSED;
 
+/* Says that there is no such flag: -EINVAL. The hint is what s has found to be like it, where that
+ * is not NULL, or the command's --help. */
+struct suggest;
+int flag_unknown(const struct flag *f, const struct suggest *s, const char *command,
+                 struct err *reterr);
+
 /* Prints "inferometer COMMAND: text" and the hint to standard error. Returns 2, the exit status. */
 int flag_complain(const char *command, const struct err *e);
 

@@ -232,12 +232,7 @@ static int take_flag(enum keys_command command, struct flag *f, struct keys_wish
             return known_flags[i].take(f, w, now_s, reterr);
         suggest_offer(&s, span_cstr(known_flags[i].name));
     }
-    (void)err_set(reterr, -EINVAL, "unknown flag --%.*s", SPAN_ARG(f->name));
-    if (s.best.n > 0)
-        err_hint(reterr, "did you mean --%.*s?", SPAN_ARG(s.best));
-    else
-        err_hint(reterr, "--help lists the flags");
-    return -EINVAL;
+    return flag_unknown(f, &s, "key", reterr);
 }
 
 static int check(enum keys_command command, const struct keys_wish *w, struct err *reterr)

@@ -179,12 +179,7 @@ static int unknown_flag(const struct flag *f, struct err *reterr)
     for (size_t i = 0; switches_help(i, &h); i++)
         suggest_offer(&s, span_cstr(h.name));
     engine_flags_offer(&s);
-    (void)err_set(reterr, -EINVAL, "unknown flag --%.*s", SPAN_ARG(f->name));
-    if (s.best.n > 0)
-        err_hint(reterr, "did you mean --%.*s?", SPAN_ARG(s.best));
-    else
-        err_hint(reterr, "\"inferometer sim --help\" lists the flags");
-    return -EINVAL;
+    return flag_unknown(f, &s, "sim", reterr);
 }
 
 static int switch_apply(struct flag *f, struct options *o, struct err *reterr)

@@ -228,9 +228,7 @@ static int flag_take(struct flag *f, struct wish *w, struct err *e)
         w->is_trace = true;
         return 0;
     }
-    (void)err_set(e, -EINVAL, "unknown flag --%.*s", SPAN_ARG(f->name));
-    err_hint(e, "inferometer slo --help lists them");
-    return -EINVAL;
+    return flag_unknown(f, NULL, "slo", e);
 }
 
 /* 0; 1: help was asked for; -EINVAL. */

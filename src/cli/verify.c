@@ -153,12 +153,7 @@ static int unknown_flag(const struct flag *f, struct err *reterr)
     suggest_init(&s, f->name);
     for (size_t i = 0; i < ARRAY_LEN(names); i++)
         suggest_offer(&s, span_cstr(names[i]));
-    (void)err_set(reterr, -EINVAL, "unknown flag --%.*s", SPAN_ARG(f->name));
-    if (s.best.n > 0)
-        err_hint(reterr, "did you mean --%.*s?", SPAN_ARG(s.best));
-    else
-        err_hint(reterr, "\"inferometer verify --help\" lists the flags");
-    return -EINVAL;
+    return flag_unknown(f, &s, "verify", reterr);
 }
 
 /* Flags without a value; false: it is another one. */
