@@ -37,8 +37,7 @@ static int write_time(struct jsonw *w, const char *key, int64_t ms)
     struct buf b;
     buf_init(&b, 64);
     int r = prose_rfc3339(ms, &b);
-    jsonw_key(w, key);
-    jsonw_str(w, buf_span(&b));
+    jsonw_put_str(w, key, buf_span(&b));
     buf_done(&b);
     return r;
 }
@@ -54,8 +53,7 @@ static int write_alert(const struct alertmanagers *m, const struct alert_notice 
     int r = write_time(&w, "startsAt", n->starts_ms);
     if (r == 0)
         r = write_time(&w, "endsAt", n->ends_ms);
-    jsonw_key(&w, "generatorURL");
-    jsonw_str(&w, n->generator_url);
+    jsonw_put_str(&w, "generatorURL", n->generator_url);
     jsonw_end_object(&w);
     return r < 0 ? r : jsonw_error(&w);
 }
@@ -264,21 +262,15 @@ void alertmanagers_write(const struct alertmanagers *m, struct jsonw *w)
     for (size_t i = 0; i < m->n; i++) {
         const struct alertmanager *a = m->at[i];
         jsonw_begin_object(w);
-        jsonw_key(w, "url");
-        jsonw_cstr(w, a->shown);
-        jsonw_key(w, "taken");
-        jsonw_u64(w, a->n_taken);
-        jsonw_key(w, "failedRequests");
-        jsonw_u64(w, a->n_failed);
-        jsonw_key(w, "dropped");
-        jsonw_u64(w, a->n_dropped);
-        jsonw_key(w, "waiting");
-        jsonw_u64(w, a->by_alert.n);
+        jsonw_put_cstr(w, "url", a->shown);
+        jsonw_put_u64(w, "taken", a->n_taken);
+        jsonw_put_u64(w, "failedRequests", a->n_failed);
+        jsonw_put_u64(w, "dropped", a->n_dropped);
+        jsonw_put_u64(w, "waiting", a->by_alert.n);
         write_moment(w, "lastTakenAt", a->last_ok_ms);
         write_moment(w, "lastFailedAt", a->last_failed_ms);
         if (a->why.text[0]) {
-            jsonw_key(w, "error");
-            jsonw_cstr(w, a->why.text);
+            jsonw_put_cstr(w, "error", a->why.text);
         }
         jsonw_end_object(w);
     }

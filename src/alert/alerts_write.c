@@ -30,12 +30,6 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
     buf_done(&b);
 }
 
-static void write_text(struct jsonw *w, const char *key, struct span text)
-{
-    jsonw_key(w, key);
-    jsonw_str(w, text);
-}
-
 static void write_fingerprint(struct jsonw *w, uint64_t fingerprint)
 {
     char text[17];
@@ -46,7 +40,7 @@ static void write_fingerprint(struct jsonw *w, uint64_t fingerprint)
 static void write_receiver(struct jsonw *w, struct span name)
 {
     jsonw_begin_object(w);
-    write_text(w, "name", name);
+    jsonw_put_str(w, "name", name);
     jsonw_end_object(w);
 }
 
@@ -56,7 +50,7 @@ static void write_status(struct jsonw *w, const struct dispatch_seen *s, struct 
     bool is_suppressed = s->silenced_by || s->n_inhibited_by > 0 || muted_by.n > 0;
     jsonw_key(w, "status");
     jsonw_begin_object(w);
-    write_text(w, "state", is_suppressed ? SPAN("suppressed") : SPAN("active"));
+    jsonw_put_str(w, "state", is_suppressed ? SPAN("suppressed") : SPAN("active"));
     jsonw_key(w, "silencedBy");
     jsonw_begin_array(w);
     if (s->silenced_by)
@@ -90,7 +84,7 @@ static void write_alert(struct jsonw *w, const struct dispatch_seen *s, struct s
     write_time(w, "startsAt", s->alert->starts_ms);
     write_status(w, s, muted_by);
     write_time(w, "updatedAt", s->updated_ms);
-    write_text(w, "generatorURL", s->alert->generator_url);
+    jsonw_put_str(w, "generatorURL", s->alert->generator_url);
     labels_write(s->alert->labels, "labels", w);
     jsonw_end_object(w);
 }
@@ -260,12 +254,12 @@ static void write_version(struct jsonw *w)
 {
     jsonw_key(w, "versionInfo");
     jsonw_begin_object(w);
-    write_text(w, "branch", SPAN(""));
-    write_text(w, "buildDate", SPAN(""));
-    write_text(w, "buildUser", SPAN(""));
-    write_text(w, "goVersion", SPAN(""));
-    write_text(w, "revision", SPAN(""));
-    write_text(w, "version", SPAN("inferometer " PROJECT_VERSION));
+    jsonw_put_str(w, "branch", SPAN(""));
+    jsonw_put_str(w, "buildDate", SPAN(""));
+    jsonw_put_str(w, "buildUser", SPAN(""));
+    jsonw_put_str(w, "goVersion", SPAN(""));
+    jsonw_put_str(w, "revision", SPAN(""));
+    jsonw_put_str(w, "version", SPAN("inferometer " PROJECT_VERSION));
     jsonw_end_object(w);
 }
 
@@ -279,8 +273,8 @@ void alerts_write_status(struct alerts *a, struct jsonw *w)
     jsonw_begin_object(w);
     jsonw_key(w, "cluster");
     jsonw_begin_object(w);
-    write_text(w, "name", SPAN(""));
-    write_text(w, "status", SPAN("disabled"));
+    jsonw_put_str(w, "name", SPAN(""));
+    jsonw_put_str(w, "status", SPAN("disabled"));
     jsonw_key(w, "peers");
     jsonw_begin_array(w);
     jsonw_end_array(w);
@@ -288,7 +282,7 @@ void alerts_write_status(struct alerts *a, struct jsonw *w)
     write_version(w);
     jsonw_key(w, "config");
     jsonw_begin_object(w);
-    write_text(w, "original", buf_span(&yaml));
+    jsonw_put_str(w, "original", buf_span(&yaml));
     jsonw_end_object(w);
     write_time(w, "uptime", a->started_ms);
     jsonw_end_object(w);

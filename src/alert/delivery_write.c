@@ -21,18 +21,14 @@ static void write_text(struct jsonw *w, const char *key, struct span text)
 {
     if (text.n == 0)
         return;
-    jsonw_key(w, key);
-    jsonw_str(w, text);
+    jsonw_put_str(w, key, text);
 }
 
 static void write_name(struct jsonw *w, struct span receiver, const char *kind, int index)
 {
-    jsonw_key(w, "receiver");
-    jsonw_str(w, receiver);
-    jsonw_key(w, "kind");
-    jsonw_cstr(w, kind);
-    jsonw_key(w, "integration");
-    jsonw_i64(w, index);
+    jsonw_put_str(w, "receiver", receiver);
+    jsonw_put_cstr(w, "kind", kind);
+    jsonw_put_i64(w, "integration", index);
 }
 
 static int write_held(void *ctx, const struct delivery_held *h)
@@ -41,12 +37,9 @@ static int write_held(void *ctx, const struct delivery_held *h)
     jsonw_begin_object(w);
     write_name(w, h->receiver, h->kind, h->integration);
     write_text(w, "to", h->shown);
-    jsonw_key(w, "groupKey");
-    jsonw_str(w, h->group_key);
-    jsonw_key(w, "failedAttempts");
-    jsonw_u64(w, h->n_attempts);
-    jsonw_key(w, "givenUp");
-    jsonw_bool(w, h->is_given_up);
+    jsonw_put_str(w, "groupKey", h->group_key);
+    jsonw_put_u64(w, "failedAttempts", h->n_attempts);
+    jsonw_put_bool(w, "givenUp", h->is_given_up);
     write_time(w, "firstAttemptAt", h->first_ms);
     write_time(w, "lastAttemptAt", h->last_ms);
     write_time(w, "nextAttemptAt", h->next_ms);
@@ -68,22 +61,15 @@ static void write_integration(const struct integration *to, struct jsonw *w)
 {
     jsonw_begin_object(w);
     write_name(w, to->receiver, to->kind, to->index);
-    jsonw_key(w, "delivered");
-    jsonw_u64(w, to->n_delivered);
-    jsonw_key(w, "failedAttempts");
-    jsonw_u64(w, to->n_failed);
-    jsonw_key(w, "givenUp");
-    jsonw_u64(w, to->n_given_up);
-    jsonw_key(w, "waiting");
-    jsonw_u64(w, n_waiting(to));
-    jsonw_key(w, "sending");
-    jsonw_bool(w, to->attempt != NULL);
+    jsonw_put_u64(w, "delivered", to->n_delivered);
+    jsonw_put_u64(w, "failedAttempts", to->n_failed);
+    jsonw_put_u64(w, "givenUp", to->n_given_up);
+    jsonw_put_u64(w, "waiting", n_waiting(to));
+    jsonw_put_bool(w, "sending", to->attempt != NULL);
     write_time(w, "lastDeliveredAt", to->last_ok_ms);
     if (to->last_ok_ms > 0) {
-        jsonw_key(w, "lastDeliveryTookMs");
-        jsonw_i64(w, to->last_ok_took_ms);
-        jsonw_key(w, "lastDeliveryAlerts");
-        jsonw_u64(w, to->last_ok_alerts);
+        jsonw_put_i64(w, "lastDeliveryTookMs", to->last_ok_took_ms);
+        jsonw_put_u64(w, "lastDeliveryAlerts", to->last_ok_alerts);
     }
     write_time(w, "lastFailedAt", to->last_failed_ms);
     write_text(w, to->is_last_ok ? "warning" : "error", span_cstr(to->last_why.text));

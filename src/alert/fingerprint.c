@@ -3,9 +3,7 @@
 
 uint64_t alert_fingerprint_add(uint64_t h, struct span s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
-    return (h ^ 0xff) * UINT64_C(0x100000001b3);
+    return fnv_byte(fnv_add(h, s), 0xff);
 }
 
 uint64_t alert_fingerprint(struct labels l)

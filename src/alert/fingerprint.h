@@ -8,10 +8,11 @@
 #ifndef ALERT_FINGERPRINT_H
 #define ALERT_FINGERPRINT_H
 
+#include "base/fnv.h"
 #include "series/labels.h"
 
 /* The number with one text more; it begins as that of none. */
-#define ALERT_FINGERPRINT_NONE UINT64_C(0xcbf29ce484222325)
+#define ALERT_FINGERPRINT_NONE FNV_START
 uint64_t alert_fingerprint_add(uint64_t h, struct span s);
 
 uint64_t alert_fingerprint(struct labels l);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "alert/mail.h"
 
+#include "base/fnv.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <time.h>
@@ -127,15 +129,6 @@ static int put_date(int64_t ms, struct buf *out)
                       t.tm_mday, months[t.tm_mon], t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
 }
 
-static uint64_t hash(uint64_t h, struct span s)
-{
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(1099511628211);
-    return h;
-}
-
-#define HASH_START UINT64_C(14695981039346656037)
-
 static struct span domain(const struct mail *m)
 {
     struct span d = span_from(m->from.address, span_find_char(m->from.address, '@') + 1);
@@ -145,7 +138,7 @@ static struct span domain(const struct mail *m)
 /* All mails of a thread answer one that was never sent, which is what groups them. */
 static int put_thread(const struct mail *m, struct buf *out)
 {
-    uint64_t thread = hash(HASH_START, m->thread), content = hash(thread, m->text);
+    uint64_t thread = fnv_add(FNV_START, m->thread), content = fnv_add(thread, m->text);
     struct span d = domain(m);
     return buf_printf(out,
                       "Message-ID: <%016" PRIx64 ".%016" PRIx64 ".%" PRId64 "@%.*s>\r\n"
@@ -202,7 +195,7 @@ static int put_part(const char *type, struct span s, uint64_t boundary, struct b
 
 int mail_write(const struct mail *m, struct buf *out)
 {
-    uint64_t boundary = hash(hash(HASH_START, m->html), m->text);
+    uint64_t boundary = fnv_add(fnv_add(FNV_START, m->html), m->text);
     int r = put_head(m, boundary, out);
     if (r == 0)
         r = put_part("text/plain", m->text, boundary, out);

@@ -31,17 +31,9 @@ static void skip_space(struct span *s)
         (void)span_take(s, 1);
 }
 
-static bool is_utf8(struct span s)
-{
-    bool is_valid = true;
-    while (s.n > 0 && is_valid)
-        (void)span_take(&s, utf8_step(s, &is_valid));
-    return is_valid;
-}
-
 bool alert_matchers_is_name(struct span s)
 {
-    return s.n > 0 && is_utf8(s);
+    return s.n > 0 && utf8_is_valid(s);
 }
 
 static bool take_op(struct span *s, enum matcher_op *ret)
@@ -145,7 +137,7 @@ static int classic_one(struct arena *a, struct span s, struct alert_matchers *to
         n++;
     struct span name = span_take(&s, n);
     skip_space(&s);
-    if (n == 0 || !take_op(&s, &op) || !is_utf8(s))
+    if (n == 0 || !take_op(&s, &op) || !utf8_is_valid(s))
         return 0;
     s = trim_space(s);
     char *value = arena_alloc(a, s.n + 1);
@@ -255,7 +247,7 @@ static int take_word(struct arena *a, struct span *s, struct span *ret)
         while (n < s->n && !alert_matchers_is_reserved(s->p[n]))
             n++;
         *ret = span_take(s, n);
-        return n > 0 && is_utf8(*ret);
+        return n > 0 && utf8_is_valid(*ret);
     }
     char *text = arena_alloc(a, s->n + 4), *out = text;
     if (!text)
@@ -273,7 +265,7 @@ static int take_word(struct arena *a, struct span *s, struct span *ret)
     if (s->n == 0)
         return 0;
     (void)span_take(s, 1);
-    return is_utf8(*ret);
+    return utf8_is_valid(*ret);
 }
 
 /* One matcher; 0: *ret_wanted is what should stand at the front of *s. */

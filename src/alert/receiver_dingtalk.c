@@ -115,21 +115,17 @@ static void write_body(const struct dingtalk *c, struct span title, struct span 
                        struct jsonw *w)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "msgtype");
-    jsonw_cstr(w, "markdown");
+    jsonw_put_cstr(w, "msgtype", "markdown");
     jsonw_key(w, "markdown");
     jsonw_begin_object(w);
-    jsonw_key(w, "title");
-    jsonw_str(w, title);
-    jsonw_key(w, "text");
-    jsonw_str(w, text);
+    jsonw_put_str(w, "title", title);
+    jsonw_put_str(w, "text", text);
     jsonw_end_object(w);
     jsonw_key(w, "at");
     jsonw_begin_object(w);
     write_texts(w, "atMobiles", &c->at_mobiles);
     write_texts(w, "atUserIds", &c->at_users);
-    jsonw_key(w, "isAtAll");
-    jsonw_bool(w, c->at_all);
+    jsonw_put_bool(w, "isAtAll", c->at_all);
     jsonw_end_object(w);
     jsonw_end_object(w);
 }

@@ -98,10 +98,8 @@ static int write_signature(const struct feishu *c, int64_t now_ms, struct arena 
     r = buf_printf(&key, "%s\n%.*s", seconds, SPAN_ARG(secret));
     if (r == 0)
         r = prose_sign(buf_span(&key), SPAN(""), &sign);
-    jsonw_key(w, "timestamp");
-    jsonw_cstr(w, seconds);
-    jsonw_key(w, "sign");
-    jsonw_str(w, buf_span(&sign));
+    jsonw_put_cstr(w, "timestamp", seconds);
+    jsonw_put_str(w, "sign", buf_span(&sign));
     buf_done(&sign);
     buf_done(&key);
     return r < 0 ? err_set(reterr, r, "could not sign the message: %s", err_str(r)) : 0;
@@ -112,18 +110,15 @@ static int write_signature(const struct feishu *c, int64_t now_ms, struct arena 
 static void write_tagged(struct jsonw *w, const char *tag, struct span text)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "tag");
-    jsonw_cstr(w, tag);
-    jsonw_key(w, "content");
-    jsonw_str(w, text);
+    jsonw_put_cstr(w, "tag", tag);
+    jsonw_put_str(w, "content", text);
     jsonw_end_object(w);
 }
 
 static void write_div(struct jsonw *w, const char *tag, struct span text)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "tag");
-    jsonw_cstr(w, "div");
+    jsonw_put_cstr(w, "tag", "div");
     jsonw_key(w, "text");
     write_tagged(w, tag, text);
     jsonw_end_object(w);
@@ -133,13 +128,11 @@ static void write_header(struct jsonw *w, struct span title, bool is_resolved)
 {
     jsonw_key(w, "config");
     jsonw_begin_object(w);
-    jsonw_key(w, "wide_screen_mode");
-    jsonw_bool(w, true);
+    jsonw_put_bool(w, "wide_screen_mode", true);
     jsonw_end_object(w);
     jsonw_key(w, "header");
     jsonw_begin_object(w);
-    jsonw_key(w, "template");
-    jsonw_cstr(w, is_resolved ? "green" : "red");
+    jsonw_put_cstr(w, "template", is_resolved ? "green" : "red");
     jsonw_key(w, "title");
     write_tagged(w, "plain_text", title);
     jsonw_end_object(w);
@@ -165,14 +158,11 @@ static void write_button(struct jsonw *w, const char *words, struct span url)
     if (!markup_is_link(url))
         return;
     jsonw_begin_object(w);
-    jsonw_key(w, "tag");
-    jsonw_cstr(w, "button");
+    jsonw_put_cstr(w, "tag", "button");
     jsonw_key(w, "text");
     write_tagged(w, "plain_text", span_cstr(words));
-    jsonw_key(w, "type");
-    jsonw_cstr(w, "default");
-    jsonw_key(w, "url");
-    jsonw_str(w, url);
+    jsonw_put_cstr(w, "type", "default");
+    jsonw_put_str(w, "url", url);
     jsonw_end_object(w);
 }
 
@@ -183,8 +173,7 @@ static void write_buttons(const struct feishu *c, const struct alert_message *m,
     if (runbook.n == 0 && !markup_is_link(m->external_url))
         return;
     jsonw_begin_object(w);
-    jsonw_key(w, "tag");
-    jsonw_cstr(w, "action");
+    jsonw_put_cstr(w, "tag", "action");
     jsonw_key(w, "actions");
     jsonw_begin_array(w);
     write_button(w, is_zh ? "处理手册" : "Runbook", runbook);
@@ -196,8 +185,7 @@ static void write_buttons(const struct feishu *c, const struct alert_message *m,
 static int write_card(const struct feishu *c, const struct alert_message *m, struct span title,
                       struct span text, struct jsonw *w)
 {
-    jsonw_key(w, "msg_type");
-    jsonw_cstr(w, "interactive");
+    jsonw_put_cstr(w, "msg_type", "interactive");
     jsonw_key(w, "card");
     jsonw_begin_object(w);
     write_header(w, title, m->n_firing == 0);

@@ -93,14 +93,11 @@ static void write_block(struct jsonw *w, const char *block, const char *type, st
 {
     bool is_plain = strcmp(type, "plain_text") == 0;
     jsonw_begin_object(w);
-    jsonw_key(w, "type");
-    jsonw_cstr(w, block);
+    jsonw_put_cstr(w, "type", block);
     jsonw_key(w, "text");
     jsonw_begin_object(w);
-    jsonw_key(w, "type");
-    jsonw_cstr(w, type);
-    jsonw_key(w, "text");
-    jsonw_str(w, text);
+    jsonw_put_cstr(w, "type", type);
+    jsonw_put_str(w, "text", text);
     jsonw_key(w, is_plain ? "emoji" : "verbatim"); /* nothing is made of what looks like one */
     jsonw_bool(w, !is_plain);
     jsonw_end_object(w);
@@ -141,8 +138,7 @@ static void write_given(struct jsonw *w, const char *key, struct span text)
 {
     if (text.n == 0)
         return;
-    jsonw_key(w, key);
-    jsonw_str(w, text);
+    jsonw_put_str(w, key, text);
 }
 
 /* The text beside the blocks is what a notification shows: escaped as mrkdwn. */
@@ -157,10 +153,8 @@ static void write_body(const struct slack *c, const struct alert_message *m, str
     jsonw_key(w, "attachments");
     jsonw_begin_array(w);
     jsonw_begin_object(w);
-    jsonw_key(w, "color");
-    jsonw_cstr(w, m->n_firing > 0 ? "#d9393d" : "#2eb67d");
-    jsonw_key(w, "fallback");
-    jsonw_str(w, fallback);
+    jsonw_put_cstr(w, "color", m->n_firing > 0 ? "#d9393d" : "#2eb67d");
+    jsonw_put_str(w, "fallback", fallback);
     jsonw_key(w, "blocks");
     jsonw_begin_array(w);
     write_block(w, "header", "plain_text", title);

@@ -65,46 +65,36 @@ static void write_alert(struct jsonw *w, const struct alert_view *a)
     char fingerprint[17];
     (void)snprintf(fingerprint, sizeof(fingerprint), "%016" PRIx64, a->fingerprint);
     jsonw_begin_object(w);
-    jsonw_key(w, "status");
-    jsonw_cstr(w, a->is_resolved ? "resolved" : "firing");
+    jsonw_put_cstr(w, "status", a->is_resolved ? "resolved" : "firing");
     labels_write(a->labels, "labels", w);
     labels_write(a->annotations, "annotations", w);
     write_time(w, "startsAt", a->starts_ms, true);
     write_time(w, "endsAt", a->ends_ms, a->is_resolved);
-    jsonw_key(w, "generatorURL");
-    jsonw_str(w, a->generator_url);
-    jsonw_key(w, "fingerprint");
-    jsonw_cstr(w, fingerprint);
+    jsonw_put_str(w, "generatorURL", a->generator_url);
+    jsonw_put_cstr(w, "fingerprint", fingerprint);
     jsonw_end_object(w);
-}
-
-static void write_text(struct jsonw *w, const char *key, struct span text)
-{
-    jsonw_key(w, key);
-    jsonw_str(w, text);
 }
 
 void receiver_webhook_payload(const struct alert_message *m, size_t max_alerts, struct jsonw *w)
 {
     size_t n = max_alerts > 0 && max_alerts < m->n ? max_alerts : m->n;
     jsonw_begin_object(w);
-    write_text(w, "receiver", m->receiver);
-    write_text(w, "status", m->n_firing > 0 ? SPAN("firing") : SPAN("resolved"));
+    jsonw_put_str(w, "receiver", m->receiver);
+    jsonw_put_str(w, "status", m->n_firing > 0 ? SPAN("firing") : SPAN("resolved"));
     jsonw_key(w, "alerts");
     jsonw_begin_array(w);
     for (size_t i = 0; i < n; i++)
         write_alert(w, &m->alerts[i]);
     jsonw_end_array(w);
-    write_text(w, "notification_reason", m->reason);
+    jsonw_put_str(w, "notification_reason", m->reason);
     labels_write(m->group_labels, "groupLabels", w);
     labels_write(m->common_labels, "commonLabels", w);
     labels_write(m->common_annotations, "commonAnnotations", w);
     labels_write(m->route_labels, "routeLabels", w);
-    write_text(w, "externalURL", m->external_url);
-    write_text(w, "version", SPAN("4"));
-    write_text(w, "groupKey", m->group_key);
-    jsonw_key(w, "truncatedAlerts");
-    jsonw_u64(w, m->n_truncated + (m->n - n));
+    jsonw_put_str(w, "externalURL", m->external_url);
+    jsonw_put_str(w, "version", SPAN("4"));
+    jsonw_put_str(w, "groupKey", m->group_key);
+    jsonw_put_u64(w, "truncatedAlerts", m->n_truncated + (m->n - n));
     jsonw_end_object(w);
 }
 

@@ -131,12 +131,10 @@ static void write_body(const struct wecom *c, struct span text, struct jsonw *w)
 {
     const char *type = c->type == WECOM_TEXT ? "text" : "markdown";
     jsonw_begin_object(w);
-    jsonw_key(w, "msgtype");
-    jsonw_cstr(w, type);
+    jsonw_put_cstr(w, "msgtype", type);
     jsonw_key(w, type);
     jsonw_begin_object(w);
-    jsonw_key(w, "content");
-    jsonw_str(w, text);
+    jsonw_put_str(w, "content", text);
     if (c->type == WECOM_TEXT) {
         write_texts(w, "mentioned_list", &c->mentioned);
         write_texts(w, "mentioned_mobile_list", &c->mentioned_mobiles);

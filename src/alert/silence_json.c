@@ -164,21 +164,16 @@ static void write_time(struct jsonw *w, const char *key, int64_t ms)
     (void)gmtime_r(&t, &tm); /* out of range: 1900 */
     (void)snprintf(text, sizeof(text), "%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900,
                    tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (int)(ms % 1000));
-    jsonw_key(w, key);
-    jsonw_cstr(w, text);
+    jsonw_put_cstr(w, key, text);
 }
 
 static void write_matcher(struct jsonw *w, const struct matcher *m)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "name");
-    jsonw_str(w, m->name);
-    jsonw_key(w, "value");
-    jsonw_str(w, m->value);
-    jsonw_key(w, "isRegex");
-    jsonw_bool(w, m->op == MATCH_RE || m->op == MATCH_NRE);
-    jsonw_key(w, "isEqual");
-    jsonw_bool(w, m->op == MATCH_EQ || m->op == MATCH_RE);
+    jsonw_put_str(w, "name", m->name);
+    jsonw_put_str(w, "value", m->value);
+    jsonw_put_bool(w, "isRegex", m->op == MATCH_RE || m->op == MATCH_NRE);
+    jsonw_put_bool(w, "isEqual", m->op == MATCH_EQ || m->op == MATCH_RE);
     jsonw_end_object(w);
 }
 
@@ -187,18 +182,14 @@ void silence_write(const struct silence *one, int64_t now_ms, struct jsonw *w)
     static const char *const states[] = {
         [SILENCE_EXPIRED] = "expired", [SILENCE_ACTIVE] = "active", [SILENCE_PENDING] = "pending"};
     jsonw_begin_object(w);
-    jsonw_key(w, "id");
-    jsonw_cstr(w, one->id);
+    jsonw_put_cstr(w, "id", one->id);
     jsonw_key(w, "status");
     jsonw_begin_object(w);
-    jsonw_key(w, "state");
-    jsonw_cstr(w, states[silence_state(one, now_ms)]);
+    jsonw_put_cstr(w, "state", states[silence_state(one, now_ms)]);
     jsonw_end_object(w);
     write_time(w, "updatedAt", one->updated_ms);
-    jsonw_key(w, "comment");
-    jsonw_str(w, one->comment);
-    jsonw_key(w, "createdBy");
-    jsonw_str(w, one->created_by);
+    jsonw_put_str(w, "comment", one->comment);
+    jsonw_put_str(w, "createdBy", one->created_by);
     write_time(w, "startsAt", one->starts_ms);
     write_time(w, "endsAt", one->ends_ms);
     jsonw_key(w, "matchers");

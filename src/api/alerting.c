@@ -140,10 +140,8 @@ static void run_test(void *ctx, struct alerts *a)
     } else {
         prom_begin(c);
         jsonw_begin_object(&c->w);
-        jsonw_key(&c->w, "delivered");
-        jsonw_bool(&c->w, r == 0);
-        jsonw_key(&c->w, "text");
-        jsonw_str(&c->w, buf_span(&text));
+        jsonw_put_bool(&c->w, "delivered", r == 0);
+        jsonw_put_str(&c->w, "text", buf_span(&text));
         jsonw_end_object(&c->w);
         prom_end(c);
     }

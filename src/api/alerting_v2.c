@@ -163,8 +163,7 @@ static void make_silence(void *ctx, struct alerts *a)
         return;
     }
     jsonw_begin_object(&c->w);
-    jsonw_key(&c->w, "silenceID");
-    jsonw_cstr(&c->w, id);
+    jsonw_put_cstr(&c->w, "silenceID", id);
     jsonw_end_object(&c->w);
 }
 

@@ -68,8 +68,7 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
     buf_clear(&a->body);
     jsonw_init(&w, &a->body);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "error");
-    jsonw_cstr(&w, text);
+    jsonw_put_cstr(&w, "error", text);
     jsonw_end_object(&w);
     if (jsonw_error(&w) < 0 || buf_append(&a->body, SPAN("\n")) < 0)
         buf_clear(&a->body);

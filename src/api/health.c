@@ -7,14 +7,11 @@ static void status_write(struct api_answer *ret, bool is_ok, const char *why)
 
     jsonw_init(&w, &ret->body);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "status");
-    jsonw_cstr(&w, is_ok ? "ok" : "not ready");
+    jsonw_put_cstr(&w, "status", is_ok ? "ok" : "not ready");
     if (!is_ok) {
-        jsonw_key(&w, "reason");
-        jsonw_cstr(&w, why);
+        jsonw_put_cstr(&w, "reason", why);
     }
-    jsonw_key(&w, "version");
-    jsonw_cstr(&w, PROJECT_VERSION);
+    jsonw_put_cstr(&w, "version", PROJECT_VERSION);
     jsonw_end_object(&w);
     ret->status = jsonw_error(&w) < 0 || buf_append(&ret->body, SPAN("\n")) < 0 ? 500
                   : is_ok                                                       ? 200

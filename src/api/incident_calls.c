@@ -113,8 +113,7 @@ static void finish(struct question *q, int r, const struct err *err)
     }
     prom_begin(q->c);
     jsonw_begin_object(&q->c->w);
-    jsonw_key(&q->c->w, "id");
-    jsonw_str(&q->c->w, q->id);
+    jsonw_put_str(&q->c->w, "id", q->id);
     jsonw_end_object(&q->c->w);
     prom_end(q->c);
 }

@@ -151,8 +151,7 @@ void language_words(enum language l, struct jsonw *w)
 {
     jsonw_begin_object(w);
     for (size_t i = 0; i < ARRAY_LEN(table); i++) {
-        jsonw_key(w, table[i].key);
-        jsonw_cstr(w, table[i].words[l]);
+        jsonw_put_cstr(w, table[i].key, table[i].words[l]);
     }
     jsonw_end_object(w);
 }

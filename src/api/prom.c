@@ -50,8 +50,7 @@ void prom_run(struct prom_call *c, void (*handle)(struct prom_call *c), struct s
 void prom_begin(struct prom_call *c)
 {
     jsonw_begin_object(&c->w);
-    jsonw_key(&c->w, "status");
-    jsonw_cstr(&c->w, "success");
+    jsonw_put_cstr(&c->w, "status", "success");
     jsonw_key(&c->w, "data");
 }
 
@@ -103,12 +102,9 @@ void prom_fail(struct prom_call *c, enum prom_fault fault, const char *fmt, ...)
     buf_clear(c->body);
     jsonw_init(&c->w, c->body);
     jsonw_begin_object(&c->w);
-    jsonw_key(&c->w, "status");
-    jsonw_cstr(&c->w, "error");
-    jsonw_key(&c->w, "errorType");
-    jsonw_cstr(&c->w, faults[fault].name);
-    jsonw_key(&c->w, "error");
-    jsonw_cstr(&c->w, text);
+    jsonw_put_cstr(&c->w, "status", "error");
+    jsonw_put_cstr(&c->w, "errorType", faults[fault].name);
+    jsonw_put_cstr(&c->w, "error", text);
     jsonw_end_object(&c->w);
     if (jsonw_error(&c->w) < 0)
         buf_clear(c->body);

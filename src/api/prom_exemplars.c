@@ -33,13 +33,10 @@ static int write_one(struct jsonw *w, const struct hist_exemplar *e, const struc
     jsonw_begin_object(w);
     jsonw_key(w, "labels");
     jsonw_begin_object(w);
-    jsonw_key(w, "request_id");
-    jsonw_cstr(w, e->id);
+    jsonw_put_cstr(w, "request_id", e->id);
     jsonw_end_object(w);
-    jsonw_key(w, "value");
-    jsonw_str(w, span_of(value, n));
-    jsonw_key(w, "timestamp");
-    jsonw_double(w, (double)at_ms / 1000.0);
+    jsonw_put_str(w, "value", span_of(value, n));
+    jsonw_put_double(w, "timestamp", (double)at_ms / 1000.0);
     jsonw_end_object(w);
     return jsonw_error(w);
 }

@@ -26,12 +26,9 @@ static void write_one(struct metadata *m, const char *name, const char *type, co
     jsonw_key(w, name);
     jsonw_begin_array(w);
     jsonw_begin_object(w);
-    jsonw_key(w, "type");
-    jsonw_cstr(w, type);
-    jsonw_key(w, "help");
-    jsonw_cstr(w, help);
-    jsonw_key(w, "unit");
-    jsonw_cstr(w, unit);
+    jsonw_put_cstr(w, "type", type);
+    jsonw_put_cstr(w, "help", help);
+    jsonw_put_cstr(w, "unit", unit);
     jsonw_end_object(w);
     jsonw_end_array(w);
 }
@@ -112,13 +109,10 @@ void prom_info_build(struct prom_call *c)
     static const char *const empty[] = {"branch", "buildUser", "buildDate", "goVersion"};
     prom_begin(c);
     jsonw_begin_object(&c->w);
-    jsonw_key(&c->w, "version");
-    jsonw_cstr(&c->w, SPEAKS);
-    jsonw_key(&c->w, "revision");
-    jsonw_cstr(&c->w, "inferometer " PROJECT_VERSION);
+    jsonw_put_cstr(&c->w, "version", SPEAKS);
+    jsonw_put_cstr(&c->w, "revision", "inferometer " PROJECT_VERSION);
     for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
-        jsonw_key(&c->w, empty[i]);
-        jsonw_cstr(&c->w, "");
+        jsonw_put_cstr(&c->w, empty[i], "");
     }
     jsonw_end_object(&c->w);
     prom_end(c);

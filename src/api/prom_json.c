@@ -243,8 +243,7 @@ void prom_write_value(struct jsonw *w, const struct value *v, bool is_range, siz
 {
     static const char *const names[] = {"scalar", "vector", "matrix", "string"};
     *ret_is_cut = false;
-    jsonw_key(w, "resultType");
-    jsonw_cstr(w, is_range ? "matrix" : names[v->type]);
+    jsonw_put_cstr(w, "resultType", is_range ? "matrix" : names[v->type]);
     jsonw_key(w, "result");
     if (v->type == PROMQL_MATRIX) {
         write_runs(w, v, limit, ret_is_cut);

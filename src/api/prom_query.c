@@ -103,8 +103,7 @@ static void write_stats(struct prom_call *c, const struct promql_result *r)
     jsonw_begin_object(&c->w);
     jsonw_key(&c->w, "samples");
     jsonw_begin_object(&c->w);
-    jsonw_key(&c->w, "totalQueryableSamples");
-    jsonw_u64(&c->w, r->n_samples);
+    jsonw_put_u64(&c->w, "totalQueryableSamples", r->n_samples);
     jsonw_end_object(&c->w);
     jsonw_end_object(&c->w);
 }

@@ -23,8 +23,7 @@ static int status_write(const struct api_sources *s, struct buf *out)
 
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "version");
-    jsonw_cstr(&w, PROJECT_VERSION);
+    jsonw_put_cstr(&w, "version", PROJECT_VERSION);
     if (s->status)
         s->status(s->arg, &w);
     jsonw_key(&w, "upstreams");
@@ -79,12 +78,9 @@ static void pages_write(struct jsonw *w)
     jsonw_begin_array(w);
     for (size_t i = 0; route_at(i); i++) {
         jsonw_begin_object(w);
-        jsonw_key(w, "path");
-        jsonw_str(w, route_at(i)->path);
-        jsonw_key(w, "help");
-        jsonw_cstr(w, route_at(i)->help);
-        jsonw_key(w, "is_link");
-        jsonw_bool(w, route_at(i)->kind == ROUTE_PAGE);
+        jsonw_put_str(w, "path", route_at(i)->path);
+        jsonw_put_cstr(w, "help", route_at(i)->help);
+        jsonw_put_bool(w, "is_link", route_at(i)->kind == ROUTE_PAGE);
         jsonw_end_object(w);
     }
     jsonw_end_array(w);

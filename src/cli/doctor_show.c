@@ -81,10 +81,8 @@ static void write_result(const struct doctor_report *report, const struct doctor
                          struct jsonw *w)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "step");
-    jsonw_cstr(w, doctor_steps[m->step].id);
-    jsonw_key(w, "result");
-    jsonw_cstr(w, doctor_level_name(m->level));
+    jsonw_put_cstr(w, "step", doctor_steps[m->step].id);
+    jsonw_put_cstr(w, "result", doctor_level_name(m->level));
     write_text(w, "cause", span_cstr(doctor_causes[m->cause].id));
     write_text(w, "text", m->text);
     write_text(w, "remedy", m->remedy);
@@ -102,13 +100,11 @@ int doctor_show_json(const struct doctor_report *report, struct buf *out)
 
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "verdict");
-    jsonw_cstr(&w, doctor_level_name(doctor_worst(report)));
+    jsonw_put_cstr(&w, "verdict", doctor_level_name(doctor_worst(report)));
     write_text(&w, "summary", m ? m->text : SPAN("nothing was found"));
     write_text(&w, "cause", m ? span_cstr(doctor_causes[m->cause].id) : (struct span){"", 0});
     write_text(&w, "url", report->url);
-    jsonw_key(&w, "api");
-    jsonw_cstr(&w, report->api);
+    jsonw_put_cstr(&w, "api", report->api);
     jsonw_key(&w, "results");
     jsonw_begin_array(&w);
     for (size_t i = 0; i < report->n; i++)

@@ -19,12 +19,6 @@ static void str(struct jsonw *w, const char *key, const char *text)
         jsonw_null(w);
 }
 
-static void number(struct jsonw *w, const char *key, double v)
-{
-    jsonw_key(w, key);
-    jsonw_double(w, v);
-}
-
 static void write_engine(struct jsonw *w, const struct engine_found *e)
 {
     char since[ENGINE_VERSION_TEXT_MAX], until[ENGINE_VERSION_TEXT_MAX];
@@ -35,8 +29,7 @@ static void write_engine(struct jsonw *w, const struct engine_found *e)
     str(w, "engine", e->map->name);
     str(w, "title", e->map->title);
     str(w, "edition", e->edition);
-    jsonw_key(w, "prefix");
-    jsonw_str(w, e->prefix);
+    jsonw_put_str(w, "prefix", e->prefix);
     str(w, "since", since[0] ? since : NULL);
     str(w, "until", until[0] ? until : NULL);
     jsonw_key(w, "because");
@@ -44,10 +37,8 @@ static void write_engine(struct jsonw *w, const struct engine_found *e)
     for (size_t i = 0; i < e->n_because; i++)
         jsonw_cstr(w, e->because[i]);
     jsonw_end_array(w);
-    jsonw_key(w, "is_whole");
-    jsonw_bool(w, e->is_whole);
-    jsonw_key(w, "is_mixed");
-    jsonw_bool(w, e->is_mixed);
+    jsonw_put_bool(w, "is_whole", e->is_whole);
+    jsonw_put_bool(w, "is_mixed", e->is_mixed);
     jsonw_end_object(w);
 }
 
@@ -63,7 +54,7 @@ static void write_buckets(struct jsonw *w, const struct signal_value *v)
         (void)num_format_double(v->buckets[i].le, le);
         jsonw_begin_object(w);
         str(w, "le", le);
-        number(w, "count", v->buckets[i].n);
+        jsonw_put_double(w, "count", v->buckets[i].n);
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
@@ -74,10 +65,10 @@ static void write_value(struct jsonw *w, const struct signal_value *v)
     jsonw_begin_object(w);
     labels_write(v->labels, "labels", w);
     if (v->shape == SIGNAL_PLAIN || v->shape == SIGNAL_MEAN)
-        number(w, v->shape == SIGNAL_MEAN ? "mean" : "value", v->v);
+        jsonw_put_double(w, v->shape == SIGNAL_MEAN ? "mean" : "value", v->v);
     else {
-        number(w, "count", v->count);
-        number(w, "sum", v->sum);
+        jsonw_put_double(w, "count", v->count);
+        jsonw_put_double(w, "sum", v->sum);
     }
     if (v->shape == SIGNAL_HISTOGRAM)
         write_buckets(w, v);
@@ -99,8 +90,7 @@ static void write_from(struct jsonw *w, const struct explained *x, size_t first,
         if (r == 0)
             r = explain_show_source(x->values[i].from, &text);
     }
-    jsonw_key(w, "from");
-    jsonw_str(w, buf_span(&text));
+    jsonw_put_str(w, "from", buf_span(&text));
     if (r < 0)
         jsonw_fail(w, r);
     buf_done(&text);
@@ -119,8 +109,7 @@ static void write_signal(struct jsonw *w, const struct explained *x, size_t firs
     write_from(w, x, first, end);
     str(w, "engine", s->engine->map->name);
     str(w, "note", s->note);
-    jsonw_key(w, "is_approximate");
-    jsonw_bool(w, (s->source->flags & ENGINE_SOURCE_APPROXIMATE) != 0);
+    jsonw_put_bool(w, "is_approximate", (s->source->flags & ENGINE_SOURCE_APPROXIMATE) != 0);
     jsonw_key(w, "samples");
     jsonw_begin_array(w);
     for (size_t i = first; i < end; i++)
@@ -179,8 +168,7 @@ static void write_unknown(struct jsonw *w, const struct engine_page *page)
         const char *why, *meant = engine_did_you_mean(page->unknown[i], &why);
 
         jsonw_begin_object(w);
-        jsonw_key(w, "name");
-        jsonw_str(w, page->unknown[i]);
+        jsonw_put_str(w, "name", page->unknown[i]);
         str(w, "did_you_mean", meant);
         str(w, "why", why);
         jsonw_end_object(w);
@@ -194,10 +182,8 @@ static void write_mistakes(struct jsonw *w, const char *key, const struct err_li
     jsonw_begin_array(w);
     for (size_t i = 0; i < l->n; i++) {
         jsonw_begin_object(w);
-        jsonw_key(w, "line");
-        jsonw_i64(w, l->items[i].line);
-        jsonw_key(w, "column");
-        jsonw_i64(w, l->items[i].column);
+        jsonw_put_i64(w, "line", l->items[i].line);
+        jsonw_put_i64(w, "column", l->items[i].column);
         str(w, "why", l->items[i].err.text);
         jsonw_end_object(w);
     }
@@ -212,8 +198,8 @@ int explain_show_json(const struct explained *x, struct buf *out)
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
     str(&w, "format", f->is_openmetrics ? "openmetrics" : "prometheus");
-    number(&w, "families", (double)f->n);
-    number(&w, "samples", (double)f->n_samples);
+    jsonw_put_double(&w, "families", (double)f->n);
+    jsonw_put_double(&w, "samples", (double)f->n_samples);
     jsonw_key(&w, "engines");
     jsonw_begin_array(&w);
     for (size_t i = 0; i < x->page.n_engines; i++)
@@ -223,10 +209,10 @@ int explain_show_json(const struct explained *x, struct buf *out)
     write_signals(&w, x);
     write_missing(&w, &x->page);
     write_unknown(&w, &x->page);
-    number(&w, "n_unknown", (double)x->page.n_unknown);
-    number(&w, "foreign", (double)x->page.n_foreign);
+    jsonw_put_double(&w, "n_unknown", (double)x->page.n_unknown);
+    jsonw_put_double(&w, "foreign", (double)x->page.n_foreign);
     write_mistakes(&w, "mistakes", &f->mistakes);
-    number(&w, "n_mistakes", (double)f->n_mistakes);
+    jsonw_put_double(&w, "n_mistakes", (double)f->n_mistakes);
     write_mistakes(&w, "remarks", &f->advice);
     jsonw_end_object(&w);
     if (jsonw_error(&w) < 0)

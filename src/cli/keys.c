@@ -89,10 +89,8 @@ static void write_time(struct jsonw *w, const char *name, int64_t s)
 
 static void write_key(struct jsonw *w, const struct keyring_key *k)
 {
-    jsonw_key(w, "id");
-    jsonw_cstr(w, k->id);
-    jsonw_key(w, "tenant");
-    jsonw_cstr(w, k->tenant);
+    jsonw_put_cstr(w, "id", k->id);
+    jsonw_put_cstr(w, "tenant", k->tenant);
     jsonw_key(w, "models");
     jsonw_begin_array(w);
     for (size_t i = 0; i < k->n_models; i++)
@@ -101,20 +99,15 @@ static void write_key(struct jsonw *w, const struct keyring_key *k)
     jsonw_key(w, "labels");
     jsonw_begin_object(w);
     for (size_t i = 0; i < k->n_labels; i++) {
-        jsonw_key(w, k->labels[i].name);
-        jsonw_cstr(w, k->labels[i].value);
+        jsonw_put_cstr(w, k->labels[i].name, k->labels[i].value);
     }
     jsonw_end_object(w);
-    jsonw_key(w, "class");
-    jsonw_cstr(w, keyring_class_name(k->class));
-    jsonw_key(w, "max_inflight");
-    jsonw_u64(w, k->max_inflight);
-    jsonw_key(w, "max_requests_per_minute");
-    jsonw_u64(w, k->max_requests_per_minute);
+    jsonw_put_cstr(w, "class", keyring_class_name(k->class));
+    jsonw_put_u64(w, "max_inflight", k->max_inflight);
+    jsonw_put_u64(w, "max_requests_per_minute", k->max_requests_per_minute);
     write_time(w, "created", k->created_s);
     write_time(w, "expires", k->expires_s);
-    jsonw_key(w, "note");
-    jsonw_cstr(w, k->note);
+    jsonw_put_cstr(w, "note", k->note);
 }
 
 /* Prints what was written, and a line end. */
@@ -140,8 +133,7 @@ static int print_added(const struct keys_wish *w, struct keyring_key *k, const c
     buf_init(&text, 1 * MIB);
     jsonw_init(&j, &text);
     jsonw_begin_object(&j);
-    jsonw_key(&j, "key");
-    jsonw_cstr(&j, key);
+    jsonw_put_cstr(&j, "key", key);
     write_key(&j, k);
     jsonw_end_object(&j);
     status = print_json(&j, &text);

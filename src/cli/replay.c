@@ -303,8 +303,7 @@ static void write_count(struct jsonw *w, const char *key, int64_t v)
 
 static void write_yes(struct jsonw *w, const char *key, bool is_yes)
 {
-    jsonw_key(w, key);
-    jsonw_cstr(w, is_yes ? "yes" : "no");
+    jsonw_put_cstr(w, key, is_yes ? "yes" : "no");
 }
 
 /* The choice to write next: the first by its index as text, of those not written yet. There is one.
@@ -370,8 +369,7 @@ static void write_tokens(struct jsonw *w, const struct replay *r)
     write_known(w, "cached_tokens", t.cached);
     write_known(w, "cache_write_tokens", t.cache_write);
     write_known(w, "reasoning_tokens", t.reasoning);
-    jsonw_key(w, "is_anomalous");
-    jsonw_bool(w, is_anomalous);
+    jsonw_put_bool(w, "is_anomalous", is_anomalous);
     jsonw_end_object(w);
     struct timing_summary summary;
     timing_summarise(&r->timing, (struct timing_tokens){t.completion, t.reasoning, false},
@@ -381,8 +379,7 @@ static void write_tokens(struct jsonw *w, const struct replay *r)
         jsonw_double(w, summary.tokens_per_event);
     else
         jsonw_null(w);
-    jsonw_key(w, "is_reasoning_hidden");
-    jsonw_bool(w, summary.is_reasoning_hidden);
+    jsonw_put_bool(w, "is_reasoning_hidden", summary.is_reasoning_hidden);
 }
 
 static int write_result(const struct replay *r, struct buf *out)
@@ -390,10 +387,8 @@ static int write_result(const struct replay *r, struct buf *out)
     struct jsonw w;
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "dialect");
-    jsonw_cstr(&w, r->dialect->name);
-    jsonw_key(&w, "model");
-    jsonw_cstr(&w, r->answer.model);
+    jsonw_put_cstr(&w, "dialect", r->dialect->name);
+    jsonw_put_cstr(&w, "model", r->answer.model);
     write_index(&w, "events", r->n_events);
     write_index(&w, "content_events", r->n_content_events);
     write_index(&w, "output_events", r->timing.n_output_events);
@@ -408,8 +403,7 @@ static int write_result(const struct replay *r, struct buf *out)
     write_yes(&w, "ended", r->dialect->is_ended(&r->answer));
     write_yes(&w, "done_marker", r->answer.has_done_marker);
     write_yes(&w, "error", r->answer.has_error);
-    jsonw_key(&w, "error_type");
-    jsonw_cstr(&w, r->answer.error);
+    jsonw_put_cstr(&w, "error_type", r->answer.error);
     write_index(&w, "bad_json_events", r->answer.n_bad_json);
     write_index(&w, "too_large_events", r->n_too_large);
     write_index(&w, "comments", (int64_t)events_n_comments(&r->events));

@@ -17,30 +17,6 @@ static void put_text(struct jsonw *w, const char *key, const char *text)
         jsonw_null(w);
 }
 
-static void put_span(struct jsonw *w, const char *key, struct span s)
-{
-    jsonw_key(w, key);
-    jsonw_str(w, s);
-}
-
-static void put_count(struct jsonw *w, const char *key, size_t n)
-{
-    jsonw_key(w, key);
-    jsonw_u64(w, n);
-}
-
-static void put_bool(struct jsonw *w, const char *key, bool v)
-{
-    jsonw_key(w, key);
-    jsonw_bool(w, v);
-}
-
-static void put_double(struct jsonw *w, const char *key, double v)
-{
-    jsonw_key(w, key);
-    jsonw_double(w, v);
-}
-
 /* --- what a page is --- */
 
 static void write_version(const struct engine_found *e, const char *key, engine_version v,
@@ -64,7 +40,7 @@ static void write_engine(const struct engine_found *e, struct jsonw *w)
     put_text(w, "edition", e->edition);
     write_version(e, "since", e->since, w);
     write_version(e, "until", e->until, w);
-    put_bool(w, "is_mixed", e->is_mixed);
+    jsonw_put_bool(w, "is_mixed", e->is_mixed);
     jsonw_end_object(w);
 }
 
@@ -116,22 +92,20 @@ static void write_page(const struct engine_page *page, struct jsonw *w)
     for (size_t i = 0; i < page->n_missing; i++)
         write_missing(&page->missing[i], w);
     jsonw_end_array(w);
-    put_count(w, "n_unknown", page->n_unknown);
+    jsonw_put_u64(w, "n_unknown", page->n_unknown);
     put_text(w, "remark", page->remark);
 }
 
 static void write_mistakes(const struct target_state *s, struct jsonw *w)
 {
-    put_count(w, "n_mistakes", s->n_mistakes);
+    jsonw_put_u64(w, "n_mistakes", s->n_mistakes);
     jsonw_key(w, "mistakes");
     jsonw_begin_array(w);
     for (size_t i = 0; s->mistakes && i < s->mistakes->n; i++) {
         const struct err_item *item = &s->mistakes->items[i];
         jsonw_begin_object(w);
-        jsonw_key(w, "line");
-        jsonw_i64(w, item->line);
-        jsonw_key(w, "column");
-        jsonw_i64(w, item->column);
+        jsonw_put_i64(w, "line", item->line);
+        jsonw_put_i64(w, "column", item->column);
         put_text(w, "text", item->err.text);
         jsonw_end_object(w);
     }
@@ -151,21 +125,21 @@ static void write_target(const struct slot *slot, struct jsonw *w)
     struct target_state s = target_state(t);
 
     jsonw_begin_object(w);
-    put_span(w, "job", target_job(t)->name);
-    put_span(w, "url", target_url(t));
+    jsonw_put_str(w, "job", target_job(t)->name);
+    jsonw_put_str(w, "url", target_url(t));
     labels_write(target_labels(t), "labels", w);
     put_text(w, "health", s.is_absent ? "absent" : health(&s));
     put_text(w, "fault", s.fault);
     put_text(w, "words", s.words);
-    put_double(w, "interval_s", (double)target_interval_ms(t) / 1e3);
+    jsonw_put_double(w, "interval_s", (double)target_interval_ms(t) / 1e3);
     jsonw_key(w, "last_ms");
     if (s.is_known)
         jsonw_i64(w, s.t_ms);
     else
         jsonw_null(w);
-    put_double(w, "took_s", (double)s.took_ns / 1e9);
-    put_count(w, "n_samples", s.n_samples);
-    put_count(w, "n_kept", s.n_kept);
+    jsonw_put_double(w, "took_s", (double)s.took_ns / 1e9);
+    jsonw_put_u64(w, "n_samples", s.n_samples);
+    jsonw_put_u64(w, "n_kept", s.n_kept);
     write_mistakes(&s, w);
     if (s.engine)
         write_page(s.engine, w);
@@ -175,21 +149,21 @@ static void write_target(const struct slot *slot, struct jsonw *w)
 static void write_job(const struct pool *pool, struct jsonw *w)
 {
     jsonw_begin_object(w);
-    put_span(w, "job", pool->job->name);
+    jsonw_put_str(w, "job", pool->job->name);
     put_text(w, "file", pool->file->path);
-    put_count(w, "n_targets", pool->n_targets);
-    put_count(w, "n_dropped", pool->n_dropped_all);
-    put_count(w, "n_bad", pool->n_bad);
+    jsonw_put_u64(w, "n_targets", pool->n_targets);
+    jsonw_put_u64(w, "n_dropped", pool->n_dropped_all);
+    jsonw_put_u64(w, "n_bad", pool->n_bad);
     put_text(w, "words", pool->words[0] ? pool->words : NULL);
-    put_bool(w, "is_over_limit", pool->is_over_limit);
+    jsonw_put_bool(w, "is_over_limit", pool->is_over_limit);
     jsonw_key(w, "discoveries");
     jsonw_begin_array(w);
     for (size_t i = 0; i < pool->n_feeds; i++) {
         const struct pool_feed *f = &pool->feeds[i];
         jsonw_begin_object(w);
         put_text(w, "kind", f->feed->files ? "file" : "dns");
-        put_bool(w, "has_looked", f->has_looked);
-        put_count(w, "n_targets", f->finding ? f->finding->n : 0);
+        jsonw_put_bool(w, "has_looked", f->has_looked);
+        jsonw_put_u64(w, "n_targets", f->finding ? f->finding->n : 0);
         put_text(w, "words", f->words[0] ? f->words : NULL);
         jsonw_end_object(w);
     }
@@ -207,8 +181,8 @@ static void write_source(const struct source_slot *s, struct jsonw *w)
     put_text(w, "cluster", s->plan.cluster);
     put_text(w, "state", s->is_hanging ? "hanging" : s->has_said ? states[s->state] : "unknown");
     put_text(w, "words", s->words[0] ? s->words : NULL);
-    put_double(w, "interval_s", (double)s->plan.interval_ms / 1e3);
-    put_count(w, "n_samples", s->n_samples);
+    jsonw_put_double(w, "interval_s", (double)s->plan.interval_ms / 1e3);
+    jsonw_put_u64(w, "n_samples", s->n_samples);
     jsonw_end_object(w);
 }
 
@@ -269,15 +243,15 @@ static void write_active(const struct slot *slot, struct jsonw *w)
     jsonw_begin_object(w);
     labels_write(target_discovered(t), "discoveredLabels", w);
     labels_write(target_labels(t), "labels", w);
-    put_span(w, "scrapePool", target_job(t)->name);
-    put_span(w, "scrapeUrl", target_url(t));
-    put_span(w, "globalUrl", target_url(t));
+    jsonw_put_str(w, "scrapePool", target_job(t)->name);
+    jsonw_put_str(w, "scrapeUrl", target_url(t));
+    jsonw_put_str(w, "globalUrl", target_url(t));
     put_text(w, "lastError", s.words ? s.words : "");
     if (s.is_known)
         put_time(w, "lastScrape", s.t_ms);
     else
         put_text(w, "lastScrape", "0001-01-01T00:00:00Z");
-    put_double(w, "lastScrapeDuration", (double)s.took_ns / 1e9);
+    jsonw_put_double(w, "lastScrapeDuration", (double)s.took_ns / 1e9);
     put_text(w, "health", health(&s));
     put_duration(w, "scrapeInterval", target_interval_ms(t));
     put_duration(w, "scrapeTimeout", target_timeout_ms(t));

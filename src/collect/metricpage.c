@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "collect/metricpage_private.h"
 
@@ -103,9 +104,7 @@ static int add_mistake(struct reading *rd, size_t line, int column, const char *
 
 static uint64_t mix(uint64_t h, struct span s)
 {
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
-    return h * UINT64_C(0x9e3779b97f4a7c15);
+    return fnv_add(h, s) * UINT64_C(0x9e3779b97f4a7c15);
 }
 
 /* A series is on this page, perhaps once more. */

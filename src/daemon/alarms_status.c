@@ -17,12 +17,10 @@ static void figures_write(struct jsonw *w, const char *key, const char *state,
     jsonw_key(w, key);
     jsonw_begin_object(w);
     if (state) {
-        jsonw_key(w, "state");
-        jsonw_cstr(w, state);
+        jsonw_put_cstr(w, "state", state);
     }
     for (size_t i = 0; i < n; i++) {
-        jsonw_key(w, figures[i].key);
-        jsonw_u64(w, figures[i].n);
+        jsonw_put_u64(w, figures[i].key, figures[i].n);
     }
     jsonw_end_object(w);
 }

@@ -57,12 +57,6 @@ void config_reload_log(const struct config_reload_report *r)
 
 /* --- as JSON --- */
 
-static void text_write(struct jsonw *w, const char *key, const char *text)
-{
-    jsonw_key(w, key);
-    jsonw_cstr(w, text);
-}
-
 static void keys_write(struct jsonw *w, const char *key, const char *const *paths, size_t n)
 {
     jsonw_key(w, key);
@@ -75,15 +69,13 @@ static void keys_write(struct jsonw *w, const char *key, const char *const *path
 static void mistake_write(struct jsonw *w, const struct err_item *item)
 {
     jsonw_begin_object(w);
-    text_write(w, "where", item->where);
+    jsonw_put_cstr(w, "where", item->where);
     if (item->line > 0) {
-        jsonw_key(w, "line");
-        jsonw_i64(w, item->line);
-        jsonw_key(w, "column");
-        jsonw_i64(w, item->column);
+        jsonw_put_i64(w, "line", item->line);
+        jsonw_put_i64(w, "column", item->column);
     }
-    text_write(w, "message", item->err.text);
-    text_write(w, "hint", item->err.hint);
+    jsonw_put_cstr(w, "message", item->err.text);
+    jsonw_put_cstr(w, "hint", item->err.hint);
     jsonw_end_object(w);
 }
 
@@ -95,15 +87,14 @@ static void mistakes_write(struct jsonw *w, const struct err_list *l)
 
 static void refusal_write(struct jsonw *w, const struct config_reload_report *r)
 {
-    text_write(w, "error", r->err.text);
-    text_write(w, "hint", r->err.hint);
+    jsonw_put_cstr(w, "error", r->err.text);
+    jsonw_put_cstr(w, "hint", r->err.hint);
     jsonw_key(w, "mistakes");
     jsonw_begin_array(w);
     mistakes_write(w, &r->mistakes);
     mistakes_write(w, &r->in_file.list);
     jsonw_end_array(w);
-    jsonw_key(w, "n_more_mistakes");
-    jsonw_u64(w, r->mistakes.n_dropped + r->in_file.list.n_dropped);
+    jsonw_put_u64(w, "n_more_mistakes", r->mistakes.n_dropped + r->in_file.list.n_dropped);
     keys_write(w, "needs_restart", r->restart, r->n_restart);
 }
 
@@ -113,8 +104,8 @@ int config_reload_to_json(const struct config_reload_report *r, struct buf *out)
 
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    text_write(&w, "status", r->is_taken ? "reloaded" : "refused");
-    text_write(&w, "file", r->file ? r->file : "");
+    jsonw_put_cstr(&w, "status", r->is_taken ? "reloaded" : "refused");
+    jsonw_put_cstr(&w, "file", r->file ? r->file : "");
     if (r->is_taken)
         keys_write(&w, "changed", r->changed, r->n_changed);
     else

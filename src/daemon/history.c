@@ -66,12 +66,6 @@ int history_rows(const struct config *c, struct rows_reader **ret)
 
 /* --- the status page --- */
 
-static void number_write(struct jsonw *w, const char *key, uint64_t n)
-{
-    jsonw_key(w, key);
-    jsonw_u64(w, n);
-}
-
 static const char *state_of(const struct store_status *now)
 {
     if (now->is_failing)
@@ -90,18 +84,16 @@ void history_write(struct store *s, struct jsonw *w)
     }
     store_status(s, &now);
     jsonw_begin_object(w);
-    jsonw_key(w, "state");
-    jsonw_cstr(w, state_of(&now));
+    jsonw_put_cstr(w, "state", state_of(&now));
     if (now.why[0] != '\0') {
-        jsonw_key(w, "error");
-        jsonw_cstr(w, now.why);
+        jsonw_put_cstr(w, "error", now.why);
     }
-    number_write(w, "series", now.series.n_series);
-    number_write(w, "series_disk_bytes", (uint64_t)now.series.disk_bytes);
-    number_write(w, "rows_written", now.rows.n_committed);
-    number_write(w, "rows_disk_bytes", (uint64_t)now.rows.disk_bytes);
-    number_write(w, "rows_waiting", now.n_waiting + now.n_spilled);
-    number_write(w, "rows_lost", now.n_lost);
+    jsonw_put_u64(w, "series", now.series.n_series);
+    jsonw_put_u64(w, "series_disk_bytes", (uint64_t)now.series.disk_bytes);
+    jsonw_put_u64(w, "rows_written", now.rows.n_committed);
+    jsonw_put_u64(w, "rows_disk_bytes", (uint64_t)now.rows.disk_bytes);
+    jsonw_put_u64(w, "rows_waiting", now.n_waiting + now.n_spilled);
+    jsonw_put_u64(w, "rows_lost", now.n_lost);
     jsonw_end_object(w);
 }
 
@@ -119,17 +111,11 @@ void history_target_write(const struct config *c, const char *instance, struct j
     jsonw_begin_object(w);
     labels_write(own, "discoveredLabels", w);
     labels_write(own, "labels", w);
-    jsonw_key(w, "scrapePool");
-    jsonw_cstr(w, JOB);
-    jsonw_key(w, "scrapeUrl");
-    jsonw_cstr(w, url);
-    jsonw_key(w, "globalUrl");
-    jsonw_cstr(w, url);
-    jsonw_key(w, "lastError");
-    jsonw_cstr(w, "");
-    jsonw_key(w, "health");
-    jsonw_cstr(w, "up");
-    jsonw_key(w, "scrapeInterval");
-    jsonw_cstr(w, every);
+    jsonw_put_cstr(w, "scrapePool", JOB);
+    jsonw_put_cstr(w, "scrapeUrl", url);
+    jsonw_put_cstr(w, "globalUrl", url);
+    jsonw_put_cstr(w, "lastError", "");
+    jsonw_put_cstr(w, "health", "up");
+    jsonw_put_cstr(w, "scrapeInterval", every);
     jsonw_end_object(w);
 }

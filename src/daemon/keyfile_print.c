@@ -47,12 +47,9 @@ static void print_row(const struct keyring_key *k, struct jsonw *w)
     char hash[2 * KEYRING_HASH_BYTES + 1];
     keyfile_hex_format(k->hash, sizeof(k->hash), hash);
     jsonw_begin_object(w);
-    jsonw_key(w, "id");
-    jsonw_cstr(w, k->id);
-    jsonw_key(w, "hash");
-    jsonw_cstr(w, hash);
-    jsonw_key(w, "tenant");
-    jsonw_cstr(w, k->tenant);
+    jsonw_put_cstr(w, "id", k->id);
+    jsonw_put_cstr(w, "hash", hash);
+    jsonw_put_cstr(w, "tenant", k->tenant);
     jsonw_key(w, "models");
     jsonw_begin_array(w);
     for (size_t i = 0; i < k->n_models; i++)
@@ -65,18 +62,12 @@ static void print_row(const struct keyring_key *k, struct jsonw *w)
         jsonw_cstr(w, k->labels[i].value);
     }
     jsonw_end_object(w);
-    jsonw_key(w, "class");
-    jsonw_cstr(w, keyring_class_name(k->class));
-    jsonw_key(w, "max_inflight");
-    jsonw_u64(w, k->max_inflight);
-    jsonw_key(w, "max_requests_per_minute");
-    jsonw_u64(w, k->max_requests_per_minute);
-    jsonw_key(w, "created");
-    jsonw_i64(w, k->created_s);
-    jsonw_key(w, "expires");
-    jsonw_i64(w, k->expires_s);
-    jsonw_key(w, "note");
-    jsonw_cstr(w, k->note);
+    jsonw_put_cstr(w, "class", keyring_class_name(k->class));
+    jsonw_put_u64(w, "max_inflight", k->max_inflight);
+    jsonw_put_u64(w, "max_requests_per_minute", k->max_requests_per_minute);
+    jsonw_put_i64(w, "created", k->created_s);
+    jsonw_put_i64(w, "expires", k->expires_s);
+    jsonw_put_cstr(w, "note", k->note);
     jsonw_end_object(w);
 }
 

@@ -12,18 +12,6 @@
 
 enum { TIME_TEXT_MAX = 40 };
 
-static void text_write(struct jsonw *w, const char *key, const char *text)
-{
-    jsonw_key(w, key);
-    jsonw_cstr(w, text);
-}
-
-static void number_write(struct jsonw *w, const char *key, int64_t n)
-{
-    jsonw_key(w, key);
-    jsonw_i64(w, n);
-}
-
 /* "2026-11-29T15:04:05Z" */
 static void time_write(struct jsonw *w, const char *key, wall_t at)
 {
@@ -33,7 +21,7 @@ static void time_write(struct jsonw *w, const char *key, wall_t at)
 
     if (gmtime_r(&s, &tm))
         (void)strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    text_write(w, key, text);
+    jsonw_put_cstr(w, key, text);
 }
 
 void overview_init(struct overview *o)
@@ -98,10 +86,9 @@ static void listeners_write(const struct overview_of *of, struct jsonw *w)
         bool is_unix = span_starts_with(span_cstr(l->texts[i]), SPAN("unix:"));
 
         jsonw_begin_object(w);
-        text_write(w, "address", l->texts[i]);
-        text_write(w, "for", i < l->n ? "clients" : "admin");
-        jsonw_key(w, "tls");
-        jsonw_bool(w, i < l->n && of->has_tls && !is_unix);
+        jsonw_put_cstr(w, "address", l->texts[i]);
+        jsonw_put_cstr(w, "for", i < l->n ? "clients" : "admin");
+        jsonw_put_bool(w, "tls", i < l->n && of->has_tls && !is_unix);
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
@@ -124,9 +111,8 @@ static void drops_write(struct jsonw *w)
         if (strcmp(stat_table[i].name, "inferometer_drops_total") != 0)
             continue;
         jsonw_begin_object(w);
-        jsonw_key(w, "cause");
-        jsonw_str(w, cause_of(stat_table[i].labels));
-        number_write(w, "n", stat_sum((enum stat_id)i));
+        jsonw_put_str(w, "cause", cause_of(stat_table[i].labels));
+        jsonw_put_i64(w, "n", stat_sum((enum stat_id)i));
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
@@ -134,15 +120,15 @@ static void drops_write(struct jsonw *w)
 
 void overview_write(struct overview *o, const struct overview_of *of, struct jsonw *w)
 {
-    text_write(w, "state", of->is_draining ? "draining" : "serving");
+    jsonw_put_cstr(w, "state", of->is_draining ? "draining" : "serving");
     time_write(w, "started", o->started);
-    number_write(w, "uptime_s", mono_diff(clock_mono(), o->t_started) / NS_PER_S);
-    number_write(w, "pid", getpid());
-    text_write(w, "config_file", of->config->file ? of->config->file : "");
-    number_write(w, "workers", (int64_t)of->n_workers);
-    number_write(w, "in_flight", stat_sum(STAT_EXCHANGES_OPEN));
-    number_write(w, "client_connections", stat_sum(STAT_CONNS_CLIENT_OPEN));
-    number_write(w, "upstream_connections", stat_sum(STAT_CONNS_UPSTREAM_OPEN));
+    jsonw_put_i64(w, "uptime_s", mono_diff(clock_mono(), o->t_started) / NS_PER_S);
+    jsonw_put_i64(w, "pid", getpid());
+    jsonw_put_cstr(w, "config_file", of->config->file ? of->config->file : "");
+    jsonw_put_i64(w, "workers", (int64_t)of->n_workers);
+    jsonw_put_i64(w, "in_flight", stat_sum(STAT_EXCHANGES_OPEN));
+    jsonw_put_i64(w, "client_connections", stat_sum(STAT_CONNS_CLIENT_OPEN));
+    jsonw_put_i64(w, "upstream_connections", stat_sum(STAT_CONNS_UPSTREAM_OPEN));
     listeners_write(of, w);
     reload_write(o, w);
     drops_write(w);
@@ -152,8 +138,8 @@ void overview_write(struct overview *o, const struct overview_of *of, struct jso
 
 static void name_part(const struct overview_of *of, size_t i, struct jsonw *w)
 {
-    text_write(w, "name", of->config->upstreams.items[i].name);
-    text_write(w, "url", of->config->upstreams.items[i].url);
+    jsonw_put_cstr(w, "name", of->config->upstreams.items[i].name);
+    jsonw_put_cstr(w, "url", of->config->upstreams.items[i].url);
 }
 
 static void admission_part(const struct overview_of *of, size_t i, struct jsonw *w)
@@ -164,18 +150,18 @@ static void admission_part(const struct overview_of *of, size_t i, struct jsonw 
     admission_read(of->upstreams->admission[i], &n);
     for (int c = 0; c < ADMISSION_CLASSES; c++)
         n_rejected += (int64_t)(n.classes[c].n_full + n.classes[c].n_timeouts);
-    number_write(w, "in_flight", n.n_inflight);
-    number_write(w, "waiting", n.classes[ADMISSION_INTERACTIVE].n_waiting);
-    number_write(w, "waiting_batch", n.classes[ADMISSION_BATCH].n_waiting);
-    number_write(w, "rejected", n_rejected);
+    jsonw_put_i64(w, "in_flight", n.n_inflight);
+    jsonw_put_i64(w, "waiting", n.classes[ADMISSION_INTERACTIVE].n_waiting);
+    jsonw_put_i64(w, "waiting_batch", n.classes[ADMISSION_BATCH].n_waiting);
+    jsonw_put_i64(w, "rejected", n_rejected);
 }
 
 static void breaker_part(const struct overview_of *of, size_t i, struct jsonw *w)
 {
     struct breaker_snapshot s = breaker_read(&of->upstreams->breakers[i], clock_mono());
 
-    text_write(w, "breaker", breaker_state_name(s.state));
-    number_write(w, "failures_in_row", s.n_failures_in_row);
+    jsonw_put_cstr(w, "breaker", breaker_state_name(s.state));
+    jsonw_put_i64(w, "failures_in_row", s.n_failures_in_row);
 }
 
 static void (*const upstream_parts[])(const struct overview_of *of, size_t i, struct jsonw *w) = {

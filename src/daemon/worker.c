@@ -309,16 +309,11 @@ static void inflight_write_one(void *ctx, const struct observe_inflight *f)
     mono_t now = clock_mono();
 
     jsonw_begin_object(j);
-    jsonw_key(j, "request_id");
-    jsonw_cstr(j, f->request_id);
-    jsonw_key(j, "endpoint");
-    jsonw_cstr(j, f->endpoint ? f->endpoint : "");
-    jsonw_key(j, "model");
-    jsonw_cstr(j, f->model);
-    jsonw_key(j, "upstream");
-    jsonw_cstr(j, f->upstream);
-    jsonw_key(j, "is_stream");
-    jsonw_bool(j, f->is_stream);
+    jsonw_put_cstr(j, "request_id", f->request_id);
+    jsonw_put_cstr(j, "endpoint", f->endpoint ? f->endpoint : "");
+    jsonw_put_cstr(j, "model", f->model);
+    jsonw_put_cstr(j, "upstream", f->upstream);
+    jsonw_put_bool(j, "is_stream", f->is_stream);
     duration_write(j, "age_ms", mono_diff(now, f->t_accept));
     duration_write(j, "since_first_token_ms",
                    mono_is_set(f->t_first_token) ? mono_diff(now, f->t_first_token) : -1);
@@ -327,8 +322,7 @@ static void inflight_write_one(void *ctx, const struct observe_inflight *f)
     /* A stream that has gone on since the last look is not stalled any more. */
     bool is_stalled = mono_is_set(f->t_stalled) && f->t_stalled.ns >= f->t_last_token.ns;
     duration_write(j, "stalled_ms", is_stalled ? mono_diff(now, f->t_stalled) : -1);
-    jsonw_key(j, "n_output_events");
-    jsonw_u64(j, f->n_output_events);
+    jsonw_put_u64(j, "n_output_events", f->n_output_events);
     jsonw_end_object(j);
 }
 

@@ -436,14 +436,11 @@ static int anthropic_refusal_body(enum dialect_refusal r, const char *message, s
     struct jsonw w;
     jsonw_init(&w, ret_body);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "type");
-    jsonw_cstr(&w, "error");
+    jsonw_put_cstr(&w, "type", "error");
     jsonw_key(&w, "error");
     jsonw_begin_object(&w);
-    jsonw_key(&w, "type");
-    jsonw_cstr(&w, error_types[refusal_known(r)]);
-    jsonw_key(&w, "message");
-    jsonw_cstr(&w, message ? message : refusal_code(r));
+    jsonw_put_cstr(&w, "type", error_types[refusal_known(r)]);
+    jsonw_put_cstr(&w, "message", message ? message : refusal_code(r));
     jsonw_end_object(&w);
     jsonw_end_object(&w);
     return refusal_end(&w, ret_body, n_before);

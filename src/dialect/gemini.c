@@ -463,12 +463,9 @@ static int gemini_refusal_body(enum dialect_refusal r, const char *message, stru
     jsonw_begin_object(&w);
     jsonw_key(&w, "error");
     jsonw_begin_object(&w);
-    jsonw_key(&w, "code");
-    jsonw_i64(&w, status);
-    jsonw_key(&w, "message");
-    jsonw_cstr(&w, message ? message : status_name(status));
-    jsonw_key(&w, "status");
-    jsonw_cstr(&w, status_name(status));
+    jsonw_put_i64(&w, "code", status);
+    jsonw_put_cstr(&w, "message", message ? message : status_name(status));
+    jsonw_put_cstr(&w, "status", status_name(status));
     jsonw_end_object(&w);
     jsonw_end_object(&w);
     return refusal_end(&w, ret_body, n_before);

@@ -200,8 +200,7 @@ static int ollama_refusal_body(enum dialect_refusal r, const char *message, stru
     struct jsonw w;
     jsonw_init(&w, ret_body);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "error");
-    jsonw_cstr(&w, message ? message : refusal_code(r));
+    jsonw_put_cstr(&w, "error", message ? message : refusal_code(r));
     jsonw_end_object(&w);
     return refusal_end(&w, ret_body, n_before);
 }

@@ -184,14 +184,11 @@ int openai_refusal_body(enum dialect_refusal r, const char *message, struct buf 
     jsonw_begin_object(&w);
     jsonw_key(&w, "error");
     jsonw_begin_object(&w);
-    jsonw_key(&w, "message");
-    jsonw_cstr(&w, message ? message : code);
-    jsonw_key(&w, "type");
-    jsonw_cstr(&w, error_types[refusal_known(r)]);
+    jsonw_put_cstr(&w, "message", message ? message : code);
+    jsonw_put_cstr(&w, "type", error_types[refusal_known(r)]);
     jsonw_key(&w, "param");
     jsonw_null(&w);
-    jsonw_key(&w, "code");
-    jsonw_cstr(&w, code);
+    jsonw_put_cstr(&w, "code", code);
     jsonw_end_object(&w);
     jsonw_end_object(&w);
     return refusal_end(&w, ret_body, n_before);

@@ -46,11 +46,9 @@ int tokenizer_body(enum tokenizer_form f, const char *model, struct buf *out)
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
     if (f == TOKENIZER_MODEL) {
-        jsonw_key(&w, "model");
-        jsonw_cstr(&w, model);
+        jsonw_put_cstr(&w, "model", model);
     }
-    jsonw_key(&w, members[f]);
-    jsonw_cstr(&w, text);
+    jsonw_put_cstr(&w, members[f], text);
     jsonw_end_object(&w);
     return jsonw_error(&w);
 }

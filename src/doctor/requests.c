@@ -106,10 +106,8 @@ static void write_messages(struct jsonw *w, const char *text)
     jsonw_key(w, "messages");
     jsonw_begin_array(w);
     jsonw_begin_object(w);
-    jsonw_key(w, "role");
-    jsonw_cstr(w, "user");
-    jsonw_key(w, "content");
-    jsonw_cstr(w, text);
+    jsonw_put_cstr(w, "role", "user");
+    jsonw_put_cstr(w, "content", text);
     jsonw_end_object(w);
     jsonw_end_array(w);
 }
@@ -121,17 +119,15 @@ static int write_chat(const struct doctor *d, int n_tokens, struct buf *out)
 
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "model");
-    jsonw_str(&w, d->model);
-    jsonw_key(&w, is_openai && d->wants_completion_tokens ? "max_completion_tokens" : "max_tokens");
-    jsonw_i64(&w, n_tokens);
-    jsonw_key(&w, "stream");
-    jsonw_bool(&w, true);
+    jsonw_put_str(&w, "model", d->model);
+    jsonw_put_i64(&w,
+                  is_openai && d->wants_completion_tokens ? "max_completion_tokens" : "max_tokens",
+                  n_tokens);
+    jsonw_put_bool(&w, "stream", true);
     if (is_openai && !d->drops_usage) {
         jsonw_key(&w, "stream_options");
         jsonw_begin_object(&w);
-        jsonw_key(&w, "include_usage");
-        jsonw_bool(&w, true);
+        jsonw_put_bool(&w, "include_usage", true);
         jsonw_end_object(&w);
     }
     write_messages(&w, "Count from 1 to 100, with blanks between the numbers.");

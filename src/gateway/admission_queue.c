@@ -8,8 +8,7 @@
  */
 #include "gateway/admission_queue.h"
 
-#define FNV_OFFSET UINT64_C(0xcbf29ce484222325)
-#define FNV_PRIME  UINT64_C(0x100000001b3)
+#include "base/fnv.h"
 
 void admission_queue_init(struct admission_queue *q)
 {
@@ -21,10 +20,8 @@ void admission_queue_init(struct admission_queue *q)
 
 uint64_t admission_queue_hash(struct span tenant, uint64_t seed)
 {
-    uint64_t h = FNV_OFFSET ^ seed;
+    uint64_t h = fnv_add(FNV_START ^ seed, tenant);
 
-    for (size_t i = 0; i < tenant.n; i++)
-        h = (h ^ (unsigned char)tenant.p[i]) * FNV_PRIME;
     return h ^ (h >> 32);
 }
 

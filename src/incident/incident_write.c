@@ -11,24 +11,6 @@
 #include "incident/incidents_private.h"
 #include "incident/readable.h"
 
-static void write_text(struct jsonw *w, const char *key, struct span s)
-{
-    jsonw_key(w, key);
-    jsonw_str(w, s);
-}
-
-static void write_count(struct jsonw *w, const char *key, int64_t n)
-{
-    jsonw_key(w, key);
-    jsonw_i64(w, n);
-}
-
-static void write_flag(struct jsonw *w, const char *key, bool is)
-{
-    jsonw_key(w, key);
-    jsonw_bool(w, is);
-}
-
 static void write_time(struct jsonw *w, const char *key, int64_t ms)
 {
     char text[READABLE_TIME_BYTES];
@@ -60,9 +42,9 @@ static void write_acknowledged(struct jsonw *w, struct span by, int64_t ms)
 static void write_head(struct jsonw *w, struct span id, const char *state, struct span tier,
                        int64_t from_ms, int64_t to_ms)
 {
-    write_text(w, "id", id);
-    write_text(w, "state", span_cstr(state));
-    write_text(w, "tier", tier);
+    jsonw_put_str(w, "id", id);
+    jsonw_put_str(w, "state", span_cstr(state));
+    jsonw_put_str(w, "tier", tier);
     write_time(w, "started_at", from_ms);
     write_time(w, "ended_at", to_ms);
 }
@@ -73,22 +55,15 @@ void incident_write_summary(const struct incident_summary *s, struct jsonw *w)
     write_head(w, s->id, state_name(s->state, s->to_ms), s->tier, s->from_ms, s->to_ms);
     jsonw_key(w, "alerts");
     jsonw_raw(w, s->names);
-    write_count(w, "times_fired", s->n_alerts);
-    write_count(w, "firing", s->n_firing);
-    write_count(w, "notes", s->n_notes);
+    jsonw_put_i64(w, "times_fired", s->n_alerts);
+    jsonw_put_i64(w, "firing", s->n_firing);
+    jsonw_put_i64(w, "notes", s->n_notes);
     write_acknowledged(w, s->acknowledged_by, s->acknowledged_ms);
-    write_flag(w, "is_noise", s->is_noise);
+    jsonw_put_bool(w, "is_noise", s->is_noise);
     jsonw_end_object(w);
 }
 
 /* --- alerts --- */
-
-/* null: no number that JSON has. */
-static void write_number(struct jsonw *w, const char *key, double v)
-{
-    jsonw_key(w, key);
-    jsonw_double(w, v);
-}
 
 /* "id, id, ..." as a list. */
 static void write_requests(struct jsonw *w, const struct incident_episode *e)
@@ -111,20 +86,20 @@ static void write_episode(const struct incident_view *v, const struct incident_e
 {
     struct span name = labels_get(e->labels, SPAN("alertname"));
     jsonw_begin_object(w);
-    write_text(w, "name", name);
-    write_text(w, "tier", labels_get(e->labels, SPAN("tier")));
-    write_flag(w, "is_firing", e->to_ms == 0);
-    write_flag(w, "is_noise", incident_view_is_noise(v, name));
+    jsonw_put_str(w, "name", name);
+    jsonw_put_str(w, "tier", labels_get(e->labels, SPAN("tier")));
+    jsonw_put_bool(w, "is_firing", e->to_ms == 0);
+    jsonw_put_bool(w, "is_noise", incident_view_is_noise(v, name));
     write_time(w, "started_at", e->from_ms);
     write_time(w, "ended_at", e->to_ms);
-    write_number(w, "value", e->value);
-    write_number(w, "last_value", e->last_value);
+    jsonw_put_double(w, "value", e->value);
+    jsonw_put_double(w, "last_value", e->last_value);
     labels_write(e->labels, "labels", w);
     labels_write(e->annotations, "annotations", w);
     labels_write(e->evidence, "evidence", w);
     write_requests(w, e);
-    write_text(w, "expr", e->expr);
-    write_text(w, "generator_url", e->url);
+    jsonw_put_str(w, "expr", e->expr);
+    jsonw_put_str(w, "generator_url", e->url);
     jsonw_end_object(w);
 }
 
@@ -162,8 +137,8 @@ static int write_points(const struct incident_curve *k, struct jsonw *w)
     int r = curve_unpack(buf_span(&k->packed), &a, &c);
     if (r == 0) {
         write_time(w, "from", c.start_ms);
-        write_count(w, "step_seconds", c.step_ms / 1000);
-        write_count(w, "series_left_out", (int64_t)c.n_left_out);
+        jsonw_put_i64(w, "step_seconds", c.step_ms / 1000);
+        jsonw_put_i64(w, "series_left_out", (int64_t)c.n_left_out);
         jsonw_key(w, "series");
         jsonw_begin_array(w);
         for (size_t i = 0; i < c.n_series; i++)
@@ -183,15 +158,15 @@ static int write_curve(const struct incident_view *v, size_t i, struct jsonw *w)
     buf_init(&expr, 64 * KIB);
     int r = curves_expr(kind, v->range_ms, &expr);
     jsonw_begin_object(w);
-    write_text(w, "name", span_cstr(kind->name));
-    write_text(w, "title", span_cstr(kind->title));
-    write_text(w, "unit", span_cstr(kind->unit));
-    write_text(w, "expr", buf_span(&expr));
-    write_flag(w, "is_complete", k->is_complete);
+    jsonw_put_str(w, "name", span_cstr(kind->name));
+    jsonw_put_str(w, "title", span_cstr(kind->title));
+    jsonw_put_str(w, "unit", span_cstr(kind->unit));
+    jsonw_put_str(w, "expr", buf_span(&expr));
+    jsonw_put_bool(w, "is_complete", k->is_complete);
     if (r == 0 && buf_len(&k->packed) > 0)
         r = write_points(k, w);
     if (r == -EBADMSG)
-        write_flag(w, "is_damaged", true);
+        jsonw_put_bool(w, "is_damaged", true);
     jsonw_end_object(w);
     buf_done(&expr);
     return r == -EBADMSG ? 0 : r;
@@ -206,12 +181,12 @@ static void write_act(const struct incident_act *a, struct jsonw *w)
 {
     jsonw_begin_object(w);
     write_time(w, "at", a->t_ms);
-    write_text(w, "author", a->author);
+    jsonw_put_str(w, "author", a->author);
     if (a->kind == INCIDENT_NOTE) {
-        write_text(w, "text", a->text);
+        jsonw_put_str(w, "text", a->text);
     } else {
-        write_text(w, "act", span_cstr((size_t)a->kind < ARRAY_LEN(acts) ? acts[a->kind] : ""));
-        write_text(w, "alert", a->text);
+        jsonw_put_str(w, "act", span_cstr((size_t)a->kind < ARRAY_LEN(acts) ? acts[a->kind] : ""));
+        jsonw_put_str(w, "alert", a->text);
     }
     jsonw_end_object(w);
 }
@@ -242,7 +217,7 @@ int incident_write_view(const struct incident_view *v, struct jsonw *w)
     for (size_t i = 0; i < c->n_episodes; i++)
         write_episode(v, &c->episodes[i], w);
     jsonw_end_array(w);
-    write_flag(w, "has_more_alerts", c->is_cut);
+    jsonw_put_bool(w, "has_more_alerts", c->is_cut);
     write_acts(v, "notes", true, w);
     write_acts(v, "marks", false, w);
     jsonw_key(w, "curves");

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/un.h>
 
+#include "base/fnv.h"
 #include "base/num.h"
 
 bool addr_from_ip(struct span host, uint16_t port, struct addr *ret)
@@ -147,12 +148,7 @@ bool addr_is_equal(const struct addr *a, const struct addr *b)
 
 uint64_t addr_hash(const struct addr *a)
 {
-    const unsigned char *p = (const unsigned char *)&a->ss;
-    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-
-    for (socklen_t i = 0; i < a->len; i++)
-        h = (h ^ p[i]) * UINT64_C(0x100000001b3);
-    return h;
+    return fnv_add(FNV_START, span_of((const char *)&a->ss, a->len));
 }
 
 void addr_format(const struct addr *a, char *dst)

@@ -239,18 +239,6 @@ int load_report_table(struct tally *t, const struct load_summary *s, struct buf 
 
 /* --- JSON --- */
 
-static void json_count(struct jsonw *w, const char *key, uint64_t n)
-{
-    jsonw_key(w, key);
-    jsonw_u64(w, n);
-}
-
-static void json_double(struct jsonw *w, const char *key, double v)
-{
-    jsonw_key(w, key);
-    jsonw_double(w, v);
-}
-
 static void json_ns(struct jsonw *w, const char *key, int64_t ns)
 {
     jsonw_key(w, key);
@@ -264,7 +252,7 @@ static void json_figure(struct jsonw *w, const struct tally *t, const struct fig
 {
     jsonw_key(w, f->key);
     jsonw_begin_object(w);
-    json_count(w, "count", figure_count(f));
+    jsonw_put_u64(w, "count", figure_count(f));
     json_ns(w, "mean", figure_count(f) > 0 ? (int64_t)figure_mean_ns(f) : -1);
     json_ns(w, "min", figure_quantile(t, f, 0));
     for (size_t i = 0; i < ARRAY_LEN(quantiles); i++)
@@ -281,13 +269,13 @@ static void json_errors(struct jsonw *w, const struct tally *t)
     jsonw_begin_object(w);
     for (int i = 0; i < OUTCOME_COUNT_; i++) {
         if (i != OUTCOME_OK && i != OUTCOME_HTTP_ERROR && t->n_outcomes[i] > 0)
-            json_count(w, outcome_name((enum outcome)i), t->n_outcomes[i]);
+            jsonw_put_u64(w, outcome_name((enum outcome)i), t->n_outcomes[i]);
     }
     for (int i = 0; i < TALLY_STATUSES; i++) {
         if (t->n_by_status[i] == 0)
             continue;
         (void)snprintf(key, sizeof(key), "http_%d", i);
-        json_count(w, key, t->n_by_status[i]);
+        jsonw_put_u64(w, key, t->n_by_status[i]);
     }
     jsonw_end_object(w);
 }
@@ -300,8 +288,8 @@ static void json_objective(struct jsonw *w, const char *key, int64_t limit_ns,
     jsonw_key(w, key);
     jsonw_begin_object(w);
     json_ns(w, "limit_ns", limit_ns);
-    json_count(w, "eligible", o->n_eligible);
-    json_count(w, "good", o->n_good);
+    jsonw_put_u64(w, "eligible", o->n_eligible);
+    jsonw_put_u64(w, "good", o->n_good);
     jsonw_end_object(w);
 }
 
@@ -313,13 +301,13 @@ static void json_goodput(struct jsonw *w, const struct tally *t, const struct lo
         return;
     }
     jsonw_begin_object(w);
-    json_count(w, "good", t->n_good);
+    jsonw_put_u64(w, "good", t->n_good);
     jsonw_key(w, "ratio");
     if (t->n_done > 0)
         jsonw_double(w, (double)t->n_good / (double)t->n_done);
     else
         jsonw_null(w);
-    json_double(w, "per_s", per_s((double)t->n_good, s->elapsed_ns));
+    jsonw_put_double(w, "per_s", per_s((double)t->n_good, s->elapsed_ns));
     json_objective(w, "ttft", t->slo.ttft_ns, &t->ttft_good);
     json_objective(w, "tpot", t->slo.tpot_ns, &t->tpot_good);
     json_objective(w, "e2e", t->slo.e2e_ns, &t->e2e_good);
@@ -328,32 +316,29 @@ static void json_goodput(struct jsonw *w, const struct tally *t, const struct lo
 
 static void json_run(struct jsonw *w, const struct tally *t, const struct load_summary *s)
 {
-    jsonw_key(w, "url");
-    jsonw_cstr(w, s->url);
-    jsonw_key(w, "mode");
-    jsonw_cstr(w, s->mode);
-    jsonw_key(w, "interrupted");
-    jsonw_bool(w, s->is_interrupted);
-    json_count(w, "sent", s->n_sent);
-    json_count(w, "ok", t->n_outcomes[OUTCOME_OK]);
-    json_count(w, "failed", tally_n_failed(t));
-    json_count(w, "unfinished", s->n_unfinished);
-    json_count(w, "retried", t->n_retried);
-    json_count(w, "in_flight_max", s->n_in_flight_max);
+    jsonw_put_cstr(w, "url", s->url);
+    jsonw_put_cstr(w, "mode", s->mode);
+    jsonw_put_bool(w, "interrupted", s->is_interrupted);
+    jsonw_put_u64(w, "sent", s->n_sent);
+    jsonw_put_u64(w, "ok", t->n_outcomes[OUTCOME_OK]);
+    jsonw_put_u64(w, "failed", tally_n_failed(t));
+    jsonw_put_u64(w, "unfinished", s->n_unfinished);
+    jsonw_put_u64(w, "retried", t->n_retried);
+    jsonw_put_u64(w, "in_flight_max", s->n_in_flight_max);
     json_errors(w, t);
-    json_double(w, "elapsed_s", (double)s->elapsed_ns / 1e9);
-    json_double(w, "issue_s", (double)s->issue_ns / 1e9);
+    jsonw_put_double(w, "elapsed_s", (double)s->elapsed_ns / 1e9);
+    jsonw_put_double(w, "issue_s", (double)s->issue_ns / 1e9);
     jsonw_key(w, "offered_per_s");
     if (s->offered_per_s > 0)
         jsonw_double(w, s->offered_per_s);
     else
         jsonw_null(w);
-    json_double(w, "completed_per_s", per_s((double)t->n_outcomes[OUTCOME_OK], s->elapsed_ns));
-    json_count(w, "prompt_tokens", (uint64_t)t->prompt_tokens);
-    json_count(w, "completion_tokens", (uint64_t)t->completion_tokens);
-    json_double(w, "prompt_tps", per_s((double)t->prompt_tokens, s->elapsed_ns));
-    json_double(w, "completion_tps", per_s((double)t->completion_tokens, s->elapsed_ns));
-    json_count(w, "with_usage", t->n_with_usage);
+    jsonw_put_double(w, "completed_per_s", per_s((double)t->n_outcomes[OUTCOME_OK], s->elapsed_ns));
+    jsonw_put_u64(w, "prompt_tokens", (uint64_t)t->prompt_tokens);
+    jsonw_put_u64(w, "completion_tokens", (uint64_t)t->completion_tokens);
+    jsonw_put_double(w, "prompt_tps", per_s((double)t->prompt_tokens, s->elapsed_ns));
+    jsonw_put_double(w, "completion_tps", per_s((double)t->completion_tokens, s->elapsed_ns));
+    jsonw_put_u64(w, "with_usage", t->n_with_usage);
 }
 
 int load_report_json(struct tally *t, const struct load_summary *s, struct buf *out)
@@ -369,7 +354,7 @@ int load_report_json(struct tally *t, const struct load_summary *s, struct buf *
     for (size_t i = 0; i < N_FIGURES; i++)
         json_figure(&w, t, &figures[i]);
     json_goodput(&w, t, s);
-    json_double(&w, "cpu_ratio", s->cpu_ratio);
+    jsonw_put_double(&w, "cpu_ratio", s->cpu_ratio);
     jsonw_key(&w, "kernel_stamp_ratio");
     if (s->kernel_stamp_ratio >= 0)
         jsonw_double(&w, s->kernel_stamp_ratio);

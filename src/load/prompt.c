@@ -41,8 +41,7 @@ static int prefix_make(struct prompt *p, const char *model)
     buf_init(&b, 16 * KIB);
     jsonw_init(&w, &b);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "model");
-    jsonw_cstr(&w, model);
+    jsonw_put_cstr(&w, "model", model);
     r = jsonw_error(&w);
     if (r == 0)
         r = buf_append(&b, p->_is_chat ? SPAN(",\"messages\":[{\"role\":\"user\",\"content\":\"")

@@ -7,13 +7,13 @@
  */
 #include "observe/exchange.h"
 
+#include "base/fnv.h"
+
 #define WEIGHT_OF_NEWEST 0.1
 
 static uint64_t key_of(const char *model)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
-    for (const char *p = model; *p; p++)
-        h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
+    uint64_t h = fnv_add(FNV_START, span_cstr(model));
     return h != 0 ? h : 1;
 }
 

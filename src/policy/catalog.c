@@ -11,44 +11,31 @@
 static void openai_model(struct jsonw *w, const char *name)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "id");
-    jsonw_cstr(w, name);
-    jsonw_key(w, "object");
-    jsonw_cstr(w, "model");
-    jsonw_key(w, "created");
-    jsonw_i64(w, 0);
-    jsonw_key(w, "owned_by");
-    jsonw_cstr(w, "inferometer");
+    jsonw_put_cstr(w, "id", name);
+    jsonw_put_cstr(w, "object", "model");
+    jsonw_put_i64(w, "created", 0);
+    jsonw_put_cstr(w, "owned_by", "inferometer");
     jsonw_end_object(w);
 }
 
 static void anthropic_model(struct jsonw *w, const char *name)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "type");
-    jsonw_cstr(w, "model");
-    jsonw_key(w, "id");
-    jsonw_cstr(w, name);
-    jsonw_key(w, "display_name");
-    jsonw_cstr(w, name);
-    jsonw_key(w, "created_at");
-    jsonw_cstr(w, "1970-01-01T00:00:00Z");
+    jsonw_put_cstr(w, "type", "model");
+    jsonw_put_cstr(w, "id", name);
+    jsonw_put_cstr(w, "display_name", name);
+    jsonw_put_cstr(w, "created_at", "1970-01-01T00:00:00Z");
     jsonw_end_object(w);
 }
 
 static void ollama_model(struct jsonw *w, const char *name)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "name");
-    jsonw_cstr(w, name);
-    jsonw_key(w, "model");
-    jsonw_cstr(w, name);
-    jsonw_key(w, "modified_at");
-    jsonw_cstr(w, "1970-01-01T00:00:00Z");
-    jsonw_key(w, "size");
-    jsonw_i64(w, 0);
-    jsonw_key(w, "digest");
-    jsonw_cstr(w, "");
+    jsonw_put_cstr(w, "name", name);
+    jsonw_put_cstr(w, "model", name);
+    jsonw_put_cstr(w, "modified_at", "1970-01-01T00:00:00Z");
+    jsonw_put_i64(w, "size", 0);
+    jsonw_put_cstr(w, "digest", "");
     jsonw_end_object(w);
 }
 
@@ -58,23 +45,19 @@ static void gemini_model(struct jsonw *w, const char *name)
 
     (void)snprintf(full, sizeof(full), "models/%s", name);
     jsonw_begin_object(w);
-    jsonw_key(w, "name");
-    jsonw_cstr(w, full);
-    jsonw_key(w, "displayName");
-    jsonw_cstr(w, name);
+    jsonw_put_cstr(w, "name", full);
+    jsonw_put_cstr(w, "displayName", name);
     jsonw_end_object(w);
 }
 
 static void openai_begin(struct jsonw *w)
 {
-    jsonw_key(w, "object");
-    jsonw_cstr(w, "list");
+    jsonw_put_cstr(w, "object", "list");
 }
 
 static void anthropic_begin(struct jsonw *w)
 {
-    jsonw_key(w, "has_more");
-    jsonw_bool(w, false);
+    jsonw_put_bool(w, "has_more", false);
 }
 
 struct form {

@@ -14,17 +14,9 @@ static struct span string_arg(const struct node *n, size_t i)
     return call_arg(n, i)->string;
 }
 
-static bool is_utf8(struct span s)
-{
-    bool is_valid = true;
-    while (s.n > 0 && is_valid)
-        (void)span_take(&s, utf8_step(s, &is_valid));
-    return is_valid;
-}
-
 static int check_name(struct eval *e, const struct node *n, struct span name, const char *which)
 {
-    if (name.n > 0 && is_utf8(name))
+    if (name.n > 0 && utf8_is_valid(name))
         return 0;
     return eval_fail(e, -EINVAL, n, "invalid %s label name in %s(): %.*s", which,
                      n->call.function->name, SPAN_ARG(name));

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/fnv.h"
 #include "base/num.h"
 
 enum { NOTES_TEXT_MAX = 600, NOTES_PLACE_MAX = 40 };
@@ -17,14 +18,6 @@ enum { NOTES_TEXT_MAX = 600, NOTES_PLACE_MAX = 40 };
 void notes_init(struct notes *n, struct arena *a, struct span text)
 {
     *n = (struct notes){._a = a, ._text = text};
-}
-
-static uint64_t hash_of(struct span s)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
-    return h;
 }
 
 static bool is_known(const struct notes *n, struct span head, uint64_t hash)
@@ -63,7 +56,7 @@ __attribute__((format(printf, 4, 0))) static int add(struct notes *n, bool is_wa
     memcpy(text, head.p, head.n);
     int r = vsnprintf(text + head.n, NOTES_TEXT_MAX - head.n, fmt, args);
     size_t len = strlen(text);
-    uint64_t hash = hash_of(span_of(text, len));
+    uint64_t hash = fnv_add(FNV_START, span_of(text, len));
     int line, column;
     if (r < 0 || n->n >= NOTES_MAX || is_known(n, span_of(text, len), hash))
         return 0;

@@ -11,31 +11,12 @@
 static void put_time(struct jsonw *w, const char *key, int64_t ms)
 {
     char text[READABLE_TIME_BYTES];
-    jsonw_key(w, key);
-    jsonw_cstr(w, readable_time(ms, text));
-}
-
-static void put_text(struct jsonw *w, const char *key, struct span s)
-{
-    jsonw_key(w, key);
-    jsonw_str(w, s);
-}
-
-static void put_number(struct jsonw *w, const char *key, double v)
-{
-    jsonw_key(w, key);
-    jsonw_double(w, v);
-}
-
-static void put_count(struct jsonw *w, const char *key, uint64_t n)
-{
-    jsonw_key(w, key);
-    jsonw_u64(w, n);
+    jsonw_put_cstr(w, key, readable_time(ms, text));
 }
 
 static void put_seconds(struct jsonw *w, const char *key, int64_t ms)
 {
-    put_number(w, key, (double)ms / 1000);
+    jsonw_put_double(w, key, (double)ms / 1000);
 }
 
 static void put_range(struct jsonw *w, const char *key, int64_t from_ms, int64_t to_ms)
@@ -53,9 +34,9 @@ static void put_range(struct jsonw *w, const char *key, int64_t from_ms, int64_t
 
 static void put_slo(struct jsonw *w, const struct slo *slo, enum slo_objective o)
 {
-    put_text(w, "slo", span_cstr(slo->name));
-    put_text(w, "objective", span_cstr(slo_objective_name(o)));
-    put_number(w, "target", slo->targets[o].target);
+    jsonw_put_str(w, "slo", span_cstr(slo->name));
+    jsonw_put_str(w, "objective", span_cstr(slo_objective_name(o)));
+    jsonw_put_double(w, "target", slo->targets[o].target);
 }
 
 /* --- what it is from --- */
@@ -90,8 +71,8 @@ static void put_data(const struct review *r, struct jsonw *w)
     jsonw_key(w, "marks");
     if (r->q.incidents) {
         jsonw_begin_object(w);
-        put_count(w, "alerts", r->n_incident_alerts);
-        put_count(w, "noise", r->n_marks);
+        jsonw_put_u64(w, "alerts", r->n_incident_alerts);
+        jsonw_put_u64(w, "noise", r->n_marks);
         jsonw_end_object(w);
     } else {
         jsonw_null(w);
@@ -107,9 +88,9 @@ static void put_verdicts(struct jsonw *w, const char *key, struct verdict_count 
 {
     jsonw_key(w, key);
     jsonw_begin_object(w);
-    put_count(w, "real", c.n_real);
-    put_count(w, "noise", c.n_noise);
-    put_count(w, "unjudged", c.n_unjudged);
+    jsonw_put_u64(w, "real", c.n_real);
+    jsonw_put_u64(w, "noise", c.n_noise);
+    jsonw_put_u64(w, "unjudged", c.n_unjudged);
     jsonw_end_object(w);
 }
 
@@ -118,23 +99,23 @@ static void put_rule_name(struct jsonw *w, const char *key, const struct rule *r
 {
     jsonw_key(w, key);
     jsonw_begin_object(w);
-    put_text(w, "name", rule->name);
-    put_text(w, "group", group->name);
-    put_text(w, "file", span_cstr(group->file));
-    put_count(w, "line", (uint64_t)rule->line);
+    jsonw_put_str(w, "name", rule->name);
+    jsonw_put_str(w, "group", group->name);
+    jsonw_put_str(w, "file", span_cstr(group->file));
+    jsonw_put_u64(w, "line", (uint64_t)rule->line);
     jsonw_end_object(w);
 }
 
 static void put_top(struct jsonw *w, const struct rule_row *row)
 {
-    put_count(w, "label_sets", row->n_series);
+    jsonw_put_u64(w, "label_sets", row->n_series);
     jsonw_key(w, "noisiest");
     jsonw_begin_array(w);
     for (size_t i = 0; i < row->n_top; i++) {
         jsonw_begin_object(w);
         labels_write(row->top[i]->labels, "labels", w);
-        put_count(w, "fired", row->top[i]->n_fired);
-        put_count(w, "noise", row->top[i]->n_noise);
+        jsonw_put_u64(w, "fired", row->top[i]->n_fired);
+        jsonw_put_u64(w, "noise", row->top[i]->n_noise);
         put_seconds(w, "firing_s", row->top[i]->firing_ms);
         jsonw_end_object(w);
     }
@@ -151,7 +132,7 @@ static void put_worst(struct jsonw *w, const struct firing *f)
     jsonw_begin_object(w);
     put_time(w, "from", f->fired_ms);
     put_time(w, "to", f->to_ms);
-    put_number(w, "burn_rate", f->burn);
+    jsonw_put_double(w, "burn_rate", f->burn);
     put_slo(w, f->slo, f->objective);
     jsonw_end_object(w);
 }
@@ -159,18 +140,18 @@ static void put_worst(struct jsonw *w, const struct firing *f)
 static void put_row(struct jsonw *w, const struct rule_row *row)
 {
     jsonw_begin_object(w);
-    put_text(w, "name", row->name);
-    put_text(w, "tier", row->tier);
+    jsonw_put_str(w, "name", row->name);
+    jsonw_put_str(w, "tier", row->tier);
     if (row->rule) {
         put_rule_name(w, "rule", row->rule, row->group);
         put_seconds(w, "for_s", row->rule->for_ms);
     } else {
         jsonw_key(w, "rule");
         jsonw_null(w);
-        put_number(w, "for_s", (double)NAN);
+        jsonw_put_double(w, "for_s", (double)NAN);
     }
-    put_count(w, "fired", row->n_fired);
-    put_count(w, "only_pending", row->n_pending);
+    jsonw_put_u64(w, "fired", row->n_fired);
+    jsonw_put_u64(w, "only_pending", row->n_pending);
     put_seconds(w, "firing_s", row->firing_ms);
     put_seconds(w, "longest_s", row->longest_ms);
     jsonw_key(w, "last_fired");
@@ -181,7 +162,7 @@ static void put_row(struct jsonw *w, const struct rule_row *row)
         jsonw_null(w);
     }
     put_verdicts(w, "verdicts", row->fired);
-    put_count(w, "marked_as_noise", row->n_marked);
+    jsonw_put_u64(w, "marked_as_noise", row->n_marked);
     put_seconds(w, "noise_s", row->noise_ms);
     put_worst(w, row->worst);
     put_top(w, row);
@@ -196,16 +177,16 @@ static void put_miss(struct jsonw *w, const struct review_miss *m)
     put_time(w, "from", m->from_ms);
     put_time(w, "to", m->to_ms);
     put_slo(w, m->slo, m->objective);
-    put_number(w, "requests", m->total);
-    put_number(w, "bad", m->bad);
-    put_number(w, "burn_rate", m->burn);
-    put_number(w, "budget_ratio", m->budget_ratio);
+    jsonw_put_double(w, "requests", m->total);
+    jsonw_put_double(w, "bad", m->bad);
+    jsonw_put_double(w, "burn_rate", m->burn);
+    jsonw_put_double(w, "budget_ratio", m->budget_ratio);
     jsonw_end_object(w);
 }
 
 static void put_missed(const struct review *r, struct jsonw *w)
 {
-    put_count(w, "n_missed", r->n_misses);
+    jsonw_put_u64(w, "n_missed", r->n_misses);
     jsonw_key(w, "missed");
     jsonw_begin_array(w);
     for (size_t i = 0; i < r->n_misses && i < REVIEW_MISSES_SHOWN; i++)
@@ -220,15 +201,15 @@ static void put_budget(struct jsonw *w, const struct review *r, const struct rev
     jsonw_begin_object(w);
     put_slo(w, b->slo, b->objective);
     put_range(w, "data", b->first_ms, b->last_ms);
-    put_number(w, "requests", b->total);
-    put_number(w, "bad", b->bad);
-    put_number(w, "good_ratio", b->total > 0 ? 1 - b->bad / b->total : (double)NAN);
+    jsonw_put_double(w, "requests", b->total);
+    jsonw_put_double(w, "bad", b->bad);
+    jsonw_put_double(w, "good_ratio", b->total > 0 ? 1 - b->bad / b->total : (double)NAN);
     put_seconds(w, "window_s", b->slo->window_ms);
     put_range(w, "window", b->window_from_ms, r->q.to_ms);
-    put_number(w, "window_requests", b->window_total);
-    put_number(w, "window_bad", b->window_bad);
-    put_number(w, "spent_ratio", spent);
-    put_number(w, "left_ratio", 1 - spent);
+    jsonw_put_double(w, "window_requests", b->window_total);
+    jsonw_put_double(w, "window_bad", b->window_bad);
+    jsonw_put_double(w, "spent_ratio", spent);
+    jsonw_put_double(w, "left_ratio", 1 - spent);
     jsonw_end_object(w);
 }
 
@@ -255,15 +236,15 @@ static void put_threshold(struct jsonw *w, const struct advice_threshold *t)
         jsonw_key(w, "rule");
         jsonw_null(w);
     }
-    put_text(w, "metric", span_cstr(p->stage->metric));
-    put_text(w, "model", p->model);
-    put_number(w, "now", t->now);
-    put_number(w, "threshold", p->threshold);
-    put_number(w, "requests", p->count);
-    put_number(w, "p50", p->p50);
-    put_number(w, "p95", p->p95);
-    put_number(w, "p99", p->p99);
-    put_count(w, "would_have_fired", p->n_fired);
+    jsonw_put_str(w, "metric", span_cstr(p->stage->metric));
+    jsonw_put_str(w, "model", p->model);
+    jsonw_put_double(w, "now", t->now);
+    jsonw_put_double(w, "threshold", p->threshold);
+    jsonw_put_double(w, "requests", p->count);
+    jsonw_put_double(w, "p50", p->p50);
+    jsonw_put_double(w, "p95", p->p95);
+    jsonw_put_double(w, "p99", p->p99);
+    jsonw_put_u64(w, "would_have_fired", p->n_fired);
     put_seconds(w, "would_have_fired_s", p->fired_ms);
     jsonw_end_object(w);
 }
@@ -271,14 +252,14 @@ static void put_threshold(struct jsonw *w, const struct advice_threshold *t)
 static void put_bounds(struct jsonw *w, const struct advice_bounds *b)
 {
     jsonw_begin_object(w);
-    put_text(w, "metric", b->metric);
-    put_number(w, "quantile", b->use->q);
+    jsonw_put_str(w, "metric", b->metric);
+    jsonw_put_double(w, "quantile", b->use->q);
     put_rule_name(w, "rule", b->use->rule, b->use->group);
-    put_count(w, "rules", b->n_uses);
-    put_number(w, "lower", b->lower);
-    put_number(w, "upper", b->upper);
-    put_number(w, "value", b->value);
-    put_number(w, "observations", b->total);
+    jsonw_put_u64(w, "rules", b->n_uses);
+    jsonw_put_double(w, "lower", b->lower);
+    jsonw_put_double(w, "upper", b->upper);
+    jsonw_put_double(w, "value", b->value);
+    jsonw_put_double(w, "observations", b->total);
     jsonw_key(w, "add");
     jsonw_begin_array(w);
     for (size_t i = 0; i < b->n_bounds; i++)

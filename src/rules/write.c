@@ -52,18 +52,6 @@ static void write_value(struct jsonw *w, double v)
     jsonw_cstr(w, text);
 }
 
-static void write_seconds(struct jsonw *w, const char *key, double s)
-{
-    jsonw_key(w, key);
-    jsonw_double(w, s);
-}
-
-static void write_span(struct jsonw *w, const char *key, struct span s)
-{
-    jsonw_key(w, key);
-    jsonw_str(w, s);
-}
-
 static void write_written(struct jsonw *w, const char *key, const struct override *at, size_t n)
 {
     jsonw_key(w, key);
@@ -82,7 +70,7 @@ static void write_alert(struct jsonw *w, const struct alert_state *a)
     jsonw_begin_object(w);
     labels_write(a->labels->labels, "labels", w);
     labels_write(a->annotations->labels, "annotations", w);
-    write_span(w, "state", span_cstr(alert_phase_name(a->phase)));
+    jsonw_put_str(w, "state", span_cstr(alert_phase_name(a->phase)));
     write_time(w, "activeAt", a->active_ms);
     if (a->keep_since_ms != ALERT_NEVER)
         write_time(w, "keepFiringSince", a->keep_since_ms);
@@ -114,21 +102,21 @@ static struct span state_of(const struct rule_run *rule)
 static void write_rule_end(struct jsonw *w, const struct rule_run *rule)
 {
     static const char *const healths[] = {"unknown", "ok", "err"};
-    write_span(w, "health", span_cstr(healths[rule->health]));
+    jsonw_put_str(w, "health", span_cstr(healths[rule->health]));
     if (rule->error[0])
-        write_span(w, "lastError", span_cstr(rule->error));
-    write_seconds(w, "evaluationTime", (double)rule->duration_ns / 1e9);
+        jsonw_put_str(w, "lastError", span_cstr(rule->error));
+    jsonw_put_double(w, "evaluationTime", (double)rule->duration_ns / 1e9);
     write_time(w, "lastEvaluation", rule->evaluated_ms);
-    write_span(w, "type", rule->def->is_alert ? SPAN("alerting") : SPAN("recording"));
+    jsonw_put_str(w, "type", rule->def->is_alert ? SPAN("alerting") : SPAN("recording"));
 }
 
 static void write_alerting(struct jsonw *w, const struct rule_run *rule, bool without_alerts)
 {
-    write_span(w, "state", state_of(rule));
-    write_span(w, "name", rule->def->name);
-    write_span(w, "query", rule->query);
-    write_seconds(w, "duration", (double)rule->def->for_ms / 1000);
-    write_seconds(w, "keepFiringFor", (double)rule->def->keep_firing_ms / 1000);
+    jsonw_put_str(w, "state", state_of(rule));
+    jsonw_put_str(w, "name", rule->def->name);
+    jsonw_put_str(w, "query", rule->query);
+    jsonw_put_double(w, "duration", (double)rule->def->for_ms / 1000);
+    jsonw_put_double(w, "keepFiringFor", (double)rule->def->keep_firing_ms / 1000);
     write_written(w, "labels", rule->labels, rule->n_labels);
     write_written(w, "annotations", rule->annotations, rule->n_annotations);
     jsonw_key(w, "alerts");
@@ -147,8 +135,8 @@ static void write_rule(struct jsonw *w, const struct rule_run *rule, bool withou
     if (rule->def->is_alert) {
         write_alerting(w, rule, without_alerts);
     } else {
-        write_span(w, "name", rule->def->name);
-        write_span(w, "query", rule->query);
+        jsonw_put_str(w, "name", rule->def->name);
+        jsonw_put_str(w, "query", rule->query);
         write_written(w, "labels", rule->labels, rule->n_labels);
     }
     write_rule_end(w, rule);
@@ -186,18 +174,17 @@ static bool wants_group(const struct rules_filter *f, const struct group *g)
 static void write_group(struct jsonw *w, const struct rules_filter *f, const struct group *g)
 {
     jsonw_begin_object(w);
-    write_span(w, "name", g->def->name);
-    write_span(w, "file", span_cstr(g->def->file));
+    jsonw_put_str(w, "name", g->def->name);
+    jsonw_put_str(w, "file", span_cstr(g->def->file));
     jsonw_key(w, "rules");
     jsonw_begin_array(w);
     for (size_t i = 0; i < g->n; i++)
         if (wants_rule(f, &g->rules[i]))
             write_rule(w, &g->rules[i], f->without_alerts);
     jsonw_end_array(w);
-    write_seconds(w, "interval", (double)g->interval_ms / 1000);
-    jsonw_key(w, "limit");
-    jsonw_u64(w, g->def->limit);
-    write_seconds(w, "evaluationTime", (double)g->duration_ns / 1e9);
+    jsonw_put_double(w, "interval", (double)g->interval_ms / 1000);
+    jsonw_put_u64(w, "limit", g->def->limit);
+    jsonw_put_double(w, "evaluationTime", (double)g->duration_ns / 1e9);
     write_time(w, "lastEvaluation", g->evaluated_ms);
     jsonw_end_object(w);
 }

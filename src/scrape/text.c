@@ -61,15 +61,6 @@ static struct span take_line(struct text *t)
     return span_of(from, (size_t)(end - from));
 }
 
-static bool is_utf8(struct span s)
-{
-    bool is_valid = true;
-
-    while (s.n > 0 && is_valid)
-        (void)span_take(&s, utf8_step(s, &is_valid));
-    return is_valid;
-}
-
 /* What a line turned out to be: an item, none, or one that cannot be read. */
 enum verdict { LINE_ITEM, LINE_NONE, LINE_WRONG };
 
@@ -106,16 +97,16 @@ static enum verdict read_help(struct text_cursor *c, enum text_format format, st
         from = c->end; /* blanks alone are no text there */
     /* One blank parts it from the name; others are its own. */
     ret->words = from < c->end ? span_of(from + 1, (size_t)(c->end - from) - 1) : SPAN("");
-    return is_utf8(ret->words) ? item_of(ret, TEXT_HELP)
-                               : wrong(c, ret->words.p, "the help text is not UTF-8");
+    return utf8_is_valid(ret->words) ? item_of(ret, TEXT_HELP)
+                                     : wrong(c, ret->words.p, "the help text is not UTF-8");
 }
 
 static enum verdict read_unit(struct text_cursor *c, enum text_format format, struct text_item *ret)
 {
     (void)format;
     ret->words = span_trim(span_of(c->p, (size_t)(c->end - c->p)));
-    return is_utf8(ret->words) ? item_of(ret, TEXT_UNIT)
-                               : wrong(c, ret->words.p, "the unit is not UTF-8");
+    return utf8_is_valid(ret->words) ? item_of(ret, TEXT_UNIT)
+                                     : wrong(c, ret->words.p, "the unit is not UTF-8");
 }
 
 static const struct comment {

@@ -190,18 +190,12 @@ int sim_faults_read(struct sim_faults *f, struct span json, struct err *reterr)
 static void write_row(const struct sim_fault_row *row, struct jsonw *w)
 {
     jsonw_begin_object(w);
-    jsonw_key(w, "name");
-    jsonw_cstr(w, row->name);
-    jsonw_key(w, "unit");
-    jsonw_cstr(w, row->unit);
-    jsonw_key(w, "default");
-    jsonw_double(w, row->strength);
-    jsonw_key(w, "min");
-    jsonw_double(w, row->min);
-    jsonw_key(w, "max");
-    jsonw_double(w, row->max);
-    jsonw_key(w, "help");
-    jsonw_cstr(w, row->help);
+    jsonw_put_cstr(w, "name", row->name);
+    jsonw_put_cstr(w, "unit", row->unit);
+    jsonw_put_double(w, "default", row->strength);
+    jsonw_put_double(w, "min", row->min);
+    jsonw_put_double(w, "max", row->max);
+    jsonw_put_cstr(w, "help", row->help);
     jsonw_end_object(w);
 }
 
@@ -213,8 +207,7 @@ void sim_faults_write(const struct sim_faults *f, struct jsonw *w)
     for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
         if (!f->is_on[i])
             continue;
-        jsonw_key(w, rows[i].name);
-        jsonw_double(w, f->strength[i]);
+        jsonw_put_double(w, rows[i].name, f->strength[i]);
     }
     jsonw_end_object(w);
     jsonw_key(w, "faults");

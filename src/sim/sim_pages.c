@@ -66,14 +66,7 @@ static void put_version(const struct sim_live *l, struct jsonw *w)
 
     (void)snprintf(text, sizeof(text), "%d.%d.%d", number / 10000, number / 100 % 100,
                    number % 100);
-    jsonw_key(w, "version");
-    jsonw_cstr(w, text);
-}
-
-static void put_count(struct jsonw *w, const char *name, int64_t n)
-{
-    jsonw_key(w, name);
-    jsonw_i64(w, n);
+    jsonw_put_cstr(w, "version", text);
 }
 
 static int answer_version(struct sim_live *l, const struct sim_page_ask *ask, struct buf *out,
@@ -100,25 +93,20 @@ static int answer_server_info(struct sim_live *l, const struct sim_page_ask *ask
     (void)reterr;
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "model_path");
-    jsonw_cstr(&w, c->model);
-    jsonw_key(&w, "served_model_name");
-    jsonw_cstr(&w, c->model);
-    put_count(&w, "context_length", c->max_model_len);
-    put_count(&w, "tp_size", c->gpu.n_gpus);
-    put_count(&w, "page_size", c->batching.block_tokens);
-    put_count(&w, "max_running_requests", c->batching.max_seqs);
-    put_count(&w, "chunked_prefill_size", c->batching.token_budget);
-    put_count(&w, "max_total_num_tokens", c->batching.n_blocks * c->batching.block_tokens);
-    jsonw_key(&w, "disable_radix_cache");
-    jsonw_bool(&w, !c->batching.has_prefix_cache);
-    jsonw_key(&w, "enable_metrics");
-    jsonw_bool(&w, true);
+    jsonw_put_cstr(&w, "model_path", c->model);
+    jsonw_put_cstr(&w, "served_model_name", c->model);
+    jsonw_put_i64(&w, "context_length", c->max_model_len);
+    jsonw_put_i64(&w, "tp_size", c->gpu.n_gpus);
+    jsonw_put_i64(&w, "page_size", c->batching.block_tokens);
+    jsonw_put_i64(&w, "max_running_requests", c->batching.max_seqs);
+    jsonw_put_i64(&w, "chunked_prefill_size", c->batching.token_budget);
+    jsonw_put_i64(&w, "max_total_num_tokens", c->batching.n_blocks * c->batching.block_tokens);
+    jsonw_put_bool(&w, "disable_radix_cache", !c->batching.has_prefix_cache);
+    jsonw_put_bool(&w, "enable_metrics", true);
     jsonw_key(&w, "internal_states");
     jsonw_begin_array(&w);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "last_gen_throughput");
-    jsonw_double(&w, sim_live_stats(l)->output_rate);
+    jsonw_put_double(&w, "last_gen_throughput", sim_live_stats(l)->output_rate);
     jsonw_end_object(&w);
     jsonw_end_array(&w);
     put_version(l, &w);
@@ -135,7 +123,7 @@ static int answer_load(struct sim_live *l, const struct sim_page_ask *ask, struc
     (void)reterr;
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    put_count(&w, "server_load", sim_live_n_open(l));
+    jsonw_put_i64(&w, "server_load", sim_live_n_open(l));
     jsonw_end_object(&w);
     return jsonw_error(&w) < 0 ? 500 : 200;
 }
@@ -211,8 +199,8 @@ static int answer_tokenize(struct sim_live *l, const struct sim_page_ask *ask, s
     }
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    put_count(&w, "count", (int64_t)(text.n + TOKEN_BYTES - 1) / TOKEN_BYTES);
-    put_count(&w, "max_model_len", sim_live_config_get(l)->max_model_len);
+    jsonw_put_i64(&w, "count", (int64_t)(text.n + TOKEN_BYTES - 1) / TOKEN_BYTES);
+    jsonw_put_i64(&w, "max_model_len", sim_live_config_get(l)->max_model_len);
     put_tokens(&w, text);
     jsonw_key(&w, "token_strs");
     jsonw_null(&w);
@@ -264,8 +252,7 @@ static int answer_detokenize(struct sim_live *l, const struct sim_page_ask *ask,
     jsonw_init(&w, out);
     if (r == 0) {
         jsonw_begin_object(&w);
-        jsonw_key(&w, "prompt");
-        jsonw_str(&w, buf_span(&text));
+        jsonw_put_str(&w, "prompt", buf_span(&text));
         jsonw_end_object(&w);
         r = jsonw_error(&w);
     }

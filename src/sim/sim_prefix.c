@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/fnv.h"
 #include "base/mem.h"
 
 struct family {
@@ -40,12 +41,12 @@ struct sim_prefixes *sim_prefixes_free(struct sim_prefixes *p)
 /* Of every whole block the hash of all up to its end. */
 static size_t hash_blocks(struct sim_prefixes *p, const struct span *parts, size_t n)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    uint64_t h = FNV_START;
     size_t n_blocks = 0, filled = 0;
 
     for (size_t k = 0; k < n; k++) {
         for (size_t i = 0; i < parts[k].n; i++) {
-            h = (h ^ (unsigned char)parts[k].p[i]) * UINT64_C(0x100000001b3);
+            h = fnv_byte(h, (unsigned char)parts[k].p[i]);
             if (++filled < p->block_bytes)
                 continue;
             filled = 0;

@@ -201,12 +201,6 @@ static void write_stamp(struct jsonw *w, const char *key, mono_t t)
         jsonw_null(w);
 }
 
-static void write_count(struct jsonw *w, const char *key, int64_t n)
-{
-    jsonw_key(w, key);
-    jsonw_i64(w, n);
-}
-
 static void write_events(struct jsonw *w, const struct truth_entry *e)
 {
     jsonw_key(w, "events");
@@ -215,10 +209,9 @@ static void write_events(struct jsonw *w, const struct truth_entry *e)
         uint64_t word = e->events[i];
 
         jsonw_begin_object(w);
-        write_count(w, "t_ns", e->base.ns + (int64_t)(word >> (64 - NS_BITS)));
-        jsonw_key(w, "kind");
-        jsonw_cstr(w, truth_kind_name((enum truth_kind)(word >> TOKEN_BITS & 0xf)));
-        write_count(w, "tokens", (int64_t)(word & TOKENS_MAX));
+        jsonw_put_i64(w, "t_ns", e->base.ns + (int64_t)(word >> (64 - NS_BITS)));
+        jsonw_put_cstr(w, "kind", truth_kind_name((enum truth_kind)(word >> TOKEN_BITS & 0xf)));
+        jsonw_put_i64(w, "tokens", (int64_t)(word & TOKENS_MAX));
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
@@ -229,11 +222,9 @@ static void write_entry(struct jsonw *w, const struct truth_entry *e)
     const struct truth_head *h = &e->head;
 
     jsonw_begin_object(w);
-    jsonw_key(w, "request_id");
-    jsonw_cstr(w, h->id);
-    write_count(w, "status", h->status);
-    jsonw_key(w, "stream");
-    jsonw_bool(w, h->is_stream);
+    jsonw_put_cstr(w, "request_id", h->id);
+    jsonw_put_i64(w, "status", h->status);
+    jsonw_put_bool(w, "stream", h->is_stream);
     write_stamp(w, "t_request_ns", h->t_request);
     write_stamp(w, "t_started_ns", h->t_started);
     write_stamp(w, "t_headers_ns", h->t_headers);
@@ -242,9 +233,9 @@ static void write_entry(struct jsonw *w, const struct truth_entry *e)
         jsonw_i64(w, mono_diff(h->t_started, h->t_request));
     else
         jsonw_null(w);
-    write_count(w, "prompt_tokens", h->prompt_tokens);
-    write_count(w, "completion_tokens", h->completion_tokens);
-    write_count(w, "events_lost", (int64_t)e->n_lost);
+    jsonw_put_i64(w, "prompt_tokens", h->prompt_tokens);
+    jsonw_put_i64(w, "completion_tokens", h->completion_tokens);
+    jsonw_put_i64(w, "events_lost", (int64_t)e->n_lost);
     write_events(w, e);
     jsonw_end_object(w);
 }

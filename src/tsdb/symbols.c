@@ -6,6 +6,7 @@
 
 #include <errno.h>
 
+#include "base/fnv.h"
 #include "base/mem.h"
 
 enum { SLOTS_MIN = 256, NUMBERS_MIN = 128 };
@@ -26,9 +27,7 @@ void symbols_done(struct symbols *s)
 
 static uint32_t hash(struct span s)
 {
-    uint64_t h = 0xcbf29ce484222325;
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (uint8_t)s.p[i]) * 0x100000001b3;
+    uint64_t h = fnv_add(FNV_START, s);
     return (uint32_t)(h >> 32 ^ h);
 }
 

@@ -3,12 +3,6 @@
 
 #include "base/jsonw.h"
 
-static void text(struct jsonw *w, const char *key, const char *value)
-{
-    jsonw_key(w, key);
-    jsonw_cstr(w, value);
-}
-
 static void begin(struct jsonw *w, const char *key)
 {
     jsonw_key(w, key);
@@ -35,10 +29,10 @@ static void gateway_upstream(struct jsonw *w, const struct verify_addresses *a)
 {
     begin_list(w, "upstreams");
     jsonw_begin_object(w);
-    text(w, "name", "verify");
-    text(w, "url", a->engine);
-    text(w, "metrics", a->metrics ? a->metrics : "none");
-    text(w, "proxy", "none");
+    jsonw_put_cstr(w, "name", "verify");
+    jsonw_put_cstr(w, "url", a->engine);
+    jsonw_put_cstr(w, "metrics", a->metrics ? a->metrics : "none");
+    jsonw_put_cstr(w, "proxy", "none");
     jsonw_end_object(w);
     jsonw_end_array(w);
 }
@@ -47,8 +41,7 @@ static void gateway_rules(struct jsonw *w, const struct verify_addresses *a)
 {
     begin(w, "rules");
     rule_files(w, "files", a);
-    jsonw_key(w, "builtin");
-    jsonw_bool(w, false);
+    jsonw_put_bool(w, "builtin", false);
     jsonw_end_object(w);
     begin(w, "alerting");
     begin_list(w, "alertmanagers");
@@ -62,21 +55,20 @@ static void gateway_rules(struct jsonw *w, const struct verify_addresses *a)
 static void gateway_samples(struct jsonw *w)
 {
     begin(w, "history");
-    text(w, "interval", "1s");
+    jsonw_put_cstr(w, "interval", "1s");
     jsonw_end_object(w);
     begin(w, "scrape");
-    text(w, "interval", "1s");
-    text(w, "timeout", "1s");
+    jsonw_put_cstr(w, "interval", "1s");
+    jsonw_put_cstr(w, "timeout", "1s");
     jsonw_end_object(w);
     begin(w, "host");
-    jsonw_key(w, "metrics");
-    jsonw_bool(w, false);
+    jsonw_put_bool(w, "metrics", false);
     jsonw_end_object(w);
     begin(w, "gpu");
-    text(w, "source", "none");
+    jsonw_put_cstr(w, "source", "none");
     jsonw_end_object(w);
     begin(w, "requests");
-    text(w, "spill", "1MiB");
+    jsonw_put_cstr(w, "spill", "1MiB");
     jsonw_end_object(w);
 }
 
@@ -86,16 +78,15 @@ int verify_peers_gateway(const struct verify_addresses *a, struct buf *out)
 
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    text(&w, "listen", "127.0.0.1:0");
+    jsonw_put_cstr(&w, "listen", "127.0.0.1:0");
     begin(&w, "admin");
-    text(&w, "listen", "127.0.0.1:0");
+    jsonw_put_cstr(&w, "listen", "127.0.0.1:0");
     jsonw_end_object(&w);
-    jsonw_key(&w, "workers");
-    jsonw_i64(&w, 1);
-    text(&w, "data_dir", a->data_dir);
-    text(&w, "drain_timeout", "1s");
+    jsonw_put_i64(&w, "workers", 1);
+    jsonw_put_cstr(&w, "data_dir", a->data_dir);
+    jsonw_put_cstr(&w, "drain_timeout", "1s");
     begin(&w, "log");
-    text(&w, "file", "");
+    jsonw_put_cstr(&w, "file", "");
     jsonw_end_object(&w);
     gateway_upstream(&w, a);
     gateway_samples(&w);
@@ -121,17 +112,8 @@ static struct span path_of(const char *url, struct span *ret_host, struct span *
     return rest.n > 0 ? rest : SPAN("/metrics");
 }
 
-static void scrape_job(struct jsonw *w, const char *name, const char *url)
+static void put_target(struct jsonw *w, struct span host)
 {
-    struct span host, scheme;
-    struct span path = path_of(url, &host, &scheme);
-
-    jsonw_begin_object(w);
-    text(w, "job_name", name);
-    jsonw_key(w, "scheme");
-    jsonw_str(w, scheme);
-    jsonw_key(w, "metrics_path");
-    jsonw_str(w, path);
     begin_list(w, "static_configs");
     jsonw_begin_object(w);
     begin_list(w, "targets");
@@ -139,6 +121,18 @@ static void scrape_job(struct jsonw *w, const char *name, const char *url)
     jsonw_end_array(w);
     jsonw_end_object(w);
     jsonw_end_array(w);
+}
+
+static void scrape_job(struct jsonw *w, const char *name, const char *url)
+{
+    struct span host, scheme;
+    struct span path = path_of(url, &host, &scheme);
+
+    jsonw_begin_object(w);
+    jsonw_put_cstr(w, "job_name", name);
+    jsonw_put_str(w, "scheme", scheme);
+    jsonw_put_str(w, "metrics_path", path);
+    put_target(w, host);
     jsonw_end_object(w);
 }
 
@@ -150,13 +144,7 @@ static void prometheus_alerting(struct jsonw *w, const struct verify_addresses *
     begin(w, "alerting");
     begin_list(w, "alertmanagers");
     jsonw_begin_object(w);
-    begin_list(w, "static_configs");
-    jsonw_begin_object(w);
-    begin_list(w, "targets");
-    jsonw_str(w, host);
-    jsonw_end_array(w);
-    jsonw_end_object(w);
-    jsonw_end_array(w);
+    put_target(w, host);
     jsonw_end_object(w);
     jsonw_end_array(w);
     jsonw_end_object(w);
@@ -169,11 +157,11 @@ int verify_peers_prometheus(const struct verify_addresses *a, struct buf *out)
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
     begin(&w, "global");
-    text(&w, "scrape_interval", "1s");
-    text(&w, "scrape_timeout", "1s");
-    text(&w, "evaluation_interval", "1s");
+    jsonw_put_cstr(&w, "scrape_interval", "1s");
+    jsonw_put_cstr(&w, "scrape_timeout", "1s");
+    jsonw_put_cstr(&w, "evaluation_interval", "1s");
     begin(&w, "external_labels");
-    text(&w, VERIFY_SOURCE_LABEL, VERIFY_SOURCE_PROM);
+    jsonw_put_cstr(&w, VERIFY_SOURCE_LABEL, VERIFY_SOURCE_PROM);
     jsonw_end_object(&w);
     jsonw_end_object(&w);
     begin_list(&w, "scrape_configs");

@@ -42,12 +42,6 @@ int verify_report_text(const struct verify_findings *f, struct buf *out)
 
 /* --- JSON --- */
 
-static void put(struct jsonw *w, const char *key, double v)
-{
-    jsonw_key(w, key);
-    jsonw_double(w, v);
-}
-
 static void put_text(struct jsonw *w, const char *key, const char *text)
 {
     jsonw_key(w, key);
@@ -59,7 +53,7 @@ static void put_text(struct jsonw *w, const char *key, const char *text)
 
 static void put_moment(struct jsonw *w, const char *key, int64_t ms)
 {
-    put(w, key, ms == VERIFY_NEVER || ms == 0 ? (double)NAN : (double)ms / 1000);
+    jsonw_put_double(w, key, ms == VERIFY_NEVER || ms == 0 ? (double)NAN : (double)ms / 1000);
 }
 
 static void put_client(struct jsonw *w, const struct verify_load *l)
@@ -70,13 +64,13 @@ static void put_client(struct jsonw *w, const struct verify_load *l)
         return;
     }
     jsonw_begin_object(w);
-    put(w, "sent", (double)l->n_sent);
-    put(w, "ok", (double)l->n_ok);
-    put(w, "failed", (double)l->n_failed);
-    put(w, "count", (double)l->n_ttft);
-    put(w, "ttft_mean_s", l->ttft_mean_s);
-    put(w, "ttft_p50_s", l->ttft_p50_s);
-    put(w, "ttft_p99_s", l->ttft_p99_s);
+    jsonw_put_double(w, "sent", (double)l->n_sent);
+    jsonw_put_double(w, "ok", (double)l->n_ok);
+    jsonw_put_double(w, "failed", (double)l->n_failed);
+    jsonw_put_double(w, "count", (double)l->n_ttft);
+    jsonw_put_double(w, "ttft_mean_s", l->ttft_mean_s);
+    jsonw_put_double(w, "ttft_p50_s", l->ttft_p50_s);
+    jsonw_put_double(w, "ttft_p99_s", l->ttft_p99_s);
     put_text(w, "error", l->error);
     jsonw_end_object(w);
 }
@@ -88,10 +82,11 @@ static void put_engine(struct jsonw *w, const struct verify_phase *ph)
         jsonw_null(w);
     } else {
         jsonw_begin_object(w);
-        put(w, "count", ph->rise.count);
-        put(w, "ttft_mean_s", ph->rise.mean);
-        put(w, "ttft_p99_from_s", ph->rise.has_buckets ? ph->rise.p99_from : (double)NAN);
-        put(w, "ttft_p99_to_s", ph->rise.has_buckets ? ph->rise.p99_to : (double)NAN);
+        jsonw_put_double(w, "count", ph->rise.count);
+        jsonw_put_double(w, "ttft_mean_s", ph->rise.mean);
+        jsonw_put_double(w, "ttft_p99_from_s",
+                         ph->rise.has_buckets ? ph->rise.p99_from : (double)NAN);
+        jsonw_put_double(w, "ttft_p99_to_s", ph->rise.has_buckets ? ph->rise.p99_to : (double)NAN);
         jsonw_end_object(w);
     }
     jsonw_key(w, "history");
@@ -100,8 +95,8 @@ static void put_engine(struct jsonw *w, const struct verify_phase *ph)
         return;
     }
     jsonw_begin_object(w);
-    put(w, "count", ph->scraped_count);
-    put(w, "ttft_mean_s", ph->scraped_mean_s);
+    jsonw_put_double(w, "count", ph->scraped_count);
+    jsonw_put_double(w, "ttft_mean_s", ph->scraped_mean_s);
     jsonw_end_object(w);
 }
 
@@ -115,7 +110,7 @@ static void put_phases(struct jsonw *w, const struct verify_result *r)
             continue;
         jsonw_begin_object(w);
         put_text(w, "name", verify_result_phase((enum verify_phase_name)i));
-        put(w, "latency_s", ph->latency_s);
+        jsonw_put_double(w, "latency_s", ph->latency_s);
         put_moment(w, "begin", ph->begin_ms);
         put_moment(w, "end", ph->end_ms);
         put_client(w, &ph->load);
@@ -137,8 +132,8 @@ static void put_seen(struct jsonw *w, const char *key, const struct verify_seen 
     put_moment(w, "resolved_at", s->track.ended_ms);
     put_moment(w, "alertmanager_at", s->told_ms);
     put_moment(w, "alertmanager_resolved_at", s->untold_ms);
-    put(w, "value_at_rest", s->values[VERIFY_REST]);
-    put(w, "value", s->values[VERIFY_HARD]);
+    jsonw_put_double(w, "value_at_rest", s->values[VERIFY_REST]);
+    jsonw_put_double(w, "value", s->values[VERIFY_HARD]);
     put_text(w, "missing", s->missing);
     put_text(w, "error", s->track.error);
     jsonw_end_object(w);
@@ -152,21 +147,17 @@ static void put_alert(struct jsonw *w, const struct verify_config *c, const stru
 
     buf_init(&expr, (size_t)PROMQL_QUERY_MAX * 2);
     jsonw_begin_object(w);
-    jsonw_key(w, "name");
-    jsonw_str(w, a->rule->name);
-    jsonw_key(w, "group");
-    jsonw_str(w, a->group->name);
+    jsonw_put_str(w, "name", a->rule->name);
+    jsonw_put_str(w, "group", a->group->name);
     put_text(w, "file", c->plan->files[a->i_file]->path);
     if (verify_plan_print(promql_root(a->rule->expr), c->plan->factor, &expr) == 0) {
-        jsonw_key(w, "expr");
-        jsonw_str(w, buf_span(&expr));
+        jsonw_put_str(w, "expr", buf_span(&expr));
     }
-    put(w, "for_s", (double)a->for_ms / 1000);
-    put(w, "keep_firing_for_s", (double)a->keep_ms / 1000);
-    put(w, "interval_s", (double)a->interval_ms / 1000);
-    put(w, "limit", a->limit);
-    jsonw_key(w, "driven");
-    jsonw_bool(w, a->drive == VERIFY_DRIVEN);
+    jsonw_put_double(w, "for_s", (double)a->for_ms / 1000);
+    jsonw_put_double(w, "keep_firing_for_s", (double)a->keep_ms / 1000);
+    jsonw_put_double(w, "interval_s", (double)a->interval_ms / 1000);
+    jsonw_put_double(w, "limit", a->limit);
+    jsonw_put_bool(w, "driven", a->drive == VERIFY_DRIVEN);
     if (a->drive == VERIFY_DRIVEN)
         put_seen(w, "gateway", &r->seen[VERIFY_GATEWAY][i]);
     if (a->drive == VERIFY_DRIVEN && r->has_prometheus)
@@ -181,8 +172,7 @@ static void put_finding(struct jsonw *w, const struct verify_finding *f)
     put_text(w, "verdict", verify_judge_name(f->verdict));
     put_text(w, "about", f->about);
     if (f->alert.n > 0) {
-        jsonw_key(w, "alert");
-        jsonw_str(w, f->alert);
+        jsonw_put_str(w, "alert", f->alert);
     }
     if (f->where)
         put_text(w, "where", f->where);
@@ -198,10 +188,9 @@ int verify_report_json(const struct verify_config *c, const struct verify_result
 
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "passed");
-    jsonw_bool(&w, verify_judge_is_passed(f));
-    put(&w, "factor", c->plan->factor);
-    put(&w, "rate_per_s", c->rate_per_s);
+    jsonw_put_bool(&w, "passed", verify_judge_is_passed(f));
+    jsonw_put_double(&w, "factor", c->plan->factor);
+    jsonw_put_double(&w, "rate_per_s", c->rate_per_s);
     put_text(&w, "engine", r->engine);
     put_text(&w, "histogram", r->histogram);
     put_phases(&w, r);

@@ -16,8 +16,7 @@ static void write_duration(struct scaled_writer *s, const char *key, int64_t ms)
 {
     buf_clear(&s->text);
     jsonw_fail(&s->w, duration_print(ms, &s->text));
-    jsonw_key(&s->w, key);
-    jsonw_str(&s->w, buf_span(&s->text));
+    jsonw_put_str(&s->w, key, buf_span(&s->text));
 }
 
 static void write_texts(struct scaled_writer *s, const char *key, const struct rule_text *at,
@@ -37,12 +36,10 @@ static void write_texts(struct scaled_writer *s, const char *key, const struct r
 static void write_rule(struct scaled_writer *s, const struct rule *rule)
 {
     jsonw_begin_object(&s->w);
-    jsonw_key(&s->w, rule->is_alert ? "alert" : "record");
-    jsonw_str(&s->w, rule->name);
+    jsonw_put_str(&s->w, rule->is_alert ? "alert" : "record", rule->name);
     buf_clear(&s->text);
     jsonw_fail(&s->w, verify_plan_print(promql_root(rule->expr), s->factor, &s->text));
-    jsonw_key(&s->w, "expr");
-    jsonw_str(&s->w, buf_span(&s->text));
+    jsonw_put_str(&s->w, "expr", buf_span(&s->text));
     if (rule->has_for)
         write_duration(s, "for", verify_plan_span(s->factor, rule->for_ms));
     if (rule->keep_firing_ms > 0)
@@ -61,14 +58,12 @@ static void write_group_labels(struct scaled_writer *s, struct labels l)
 static void write_group(struct scaled_writer *s, const struct rule_group *g)
 {
     jsonw_begin_object(&s->w);
-    jsonw_key(&s->w, "name");
-    jsonw_str(&s->w, g->name);
+    jsonw_put_str(&s->w, "name", g->name);
     write_duration(s, "interval", verify_plan_interval(s->factor, g));
     if (g->query_offset_ms >= 0)
         write_duration(s, "query_offset", verify_plan_span(s->factor, g->query_offset_ms));
     if (g->limit > 0) {
-        jsonw_key(&s->w, "limit");
-        jsonw_u64(&s->w, g->limit);
+        jsonw_put_u64(&s->w, "limit", g->limit);
     }
     write_group_labels(s, g->labels);
     jsonw_key(&s->w, "rules");
