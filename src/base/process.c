@@ -46,10 +46,13 @@ static void sample_descriptors(void)
 
 void process_sample(void)
 {
+    static pthread_mutex_t one_at_a_time = PTHREAD_MUTEX_INITIALIZER; /* stat_set looks and adds */
+    pthread_mutex_lock(&one_at_a_time);
     sample_resident();
     sample_descriptors();
     stat_set(STAT_MEMORY_BLOCKS, mem_live_blocks());
     stat_set(STAT_MEMORY_ALLOCATIONS, (int64_t)mem_count_total().n_allocs);
+    pthread_mutex_unlock(&one_at_a_time);
 }
 
 int process_start_thread(pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *arg),

@@ -2,7 +2,8 @@
 /*
  * base/process.h - what the process uses: memory, descriptors, allocations; its threads.
  *
- * Threading: process_sample: one thread (the one that serves scrapes); values go into base/stat.h.
+ * Threading: process_sample: any thread (those that serve scrapes and keep history); values go into
+ *            base/stat.h.
  */
 #ifndef BASE_PROCESS_H
 #define BASE_PROCESS_H

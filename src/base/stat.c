@@ -191,13 +191,13 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
     COUNTER(STAT_INTERNAL_ERRORS, "internal_errors_total", "",
             "Broken assumptions in the program itself; each cost one exchange, please report."),
     GAUGE(STAT_MEMORY_RESIDENT_BYTES, "memory_resident_bytes", "",
-          "Memory of the process that is in RAM, at the last scrape."),
+          "Memory of the process that is in RAM, at the last scrape or sample."),
     GAUGE(STAT_MEMORY_BLOCKS, "memory_blocks", "",
-          "Blocks allocated and not freed, at the last scrape."),
+          "Blocks allocated and not freed, at the last scrape or sample."),
     COUNTER(STAT_MEMORY_ALLOCATIONS, "memory_allocations_total", "",
-            "Blocks allocated since start, as of the last scrape."),
+            "Blocks allocated since start, as of the last scrape or sample."),
     GAUGE(STAT_OPEN_DESCRIPTORS, "open_descriptors", "",
-          "File descriptors in use, at the last scrape."),
+          "File descriptors in use, at the last scrape or sample."),
 };
 
 struct block {

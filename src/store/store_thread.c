@@ -261,6 +261,7 @@ static void gather(struct store *s)
         t_us -= late_ns / NS_PER_US;
     s->next_gather = mono_add(late_ns > interval_ns ? now : s->next_gather, interval_ns);
     note_order(s);
+    process_sample();
     int r = s->gather ? gather_tick(s->gather, (t_us + US_PER_MS / 2) / US_PER_MS) : 0;
     if (r < 0)
         stat_inc(STAT_DROP_NO_MEMORY);

@@ -169,6 +169,15 @@ test('the history has an HTTP API that clients of Prometheus know', async (t) =>
   }
 });
 
+test('what the program uses is in its history, though nobody scrapes it', async (t) => {
+  const { port } = await withHistory(t);
+  for (const [metric, least] of [['memory_resident_bytes', 1e6], ['open_descriptors', 5], ['memory_blocks', 10]]) {
+    const { data } = await call(port, 'GET', 'query', { query: `inferometer_${metric}` });
+    assert.equal(data.result.length, 1, metric);
+    assert.ok(Number(data.result[0].value[1]) >= least, `${metric}: ${data.result[0].value[1]}`);
+  }
+});
+
 test('promtool reads the history', async (t) => {
   const { port } = await withHistory(t);
   const url = `http://127.0.0.1:${port}`;
