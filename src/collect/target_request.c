@@ -79,6 +79,26 @@ static int64_t timeout_of(const struct target *t)
     return t->timeout_ms < most_ms || most_ms < 1 ? t->timeout_ms : most_ms;
 }
 
+/* On this machine bytes cost less than packing them: engines compress in the process that answers
+ * requests, vLLM on the thread that does. */
+static bool is_here(struct span url)
+{
+    struct span host = span_from(url, span_find(url, SPAN("://")) + 3);
+
+    host = span_of(host.p, span_find_char(host, '/'));
+    if (span_find_char(host, '@') < host.n)
+        host = span_from(host, span_find_char(host, '@') + 1);
+    if (span_starts_with(host, SPAN("[::1]")))
+        return true;
+    host = span_of(host.p, span_find_char(host, ':'));
+    if (span_eq_nocase(host, SPAN("localhost")))
+        return true;
+    for (size_t i = 0; i < host.n; i++)
+        if (host.p[i] != '.' && (host.p[i] < '0' || host.p[i] > '9'))
+            return false;
+    return span_starts_with(host, SPAN("127."));
+}
+
 int target_request(struct target *t, struct web_request *ret, struct err *reterr)
 {
     const struct scrape_job *j = t->job;
@@ -90,7 +110,7 @@ int target_request(struct target *t, struct web_request *ret, struct err *reterr
         .timeout_ms = timeout_of(t),
         .answer_max = j->limits.body_bytes > 0 ? j->limits.body_bytes : TARGET_BODY_MAX,
         .follows_redirects = j->follows_redirects,
-        .takes_compressed = true,
+        .coding = is_here(t->url) ? WEB_CODING_PLAIN : WEB_CODING_ANY,
         .keeps_connection = true,
     };
     char text[32];

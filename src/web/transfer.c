@@ -118,8 +118,9 @@ static int prepare(struct transfer *t)
     WEB_HANDLE_SET(&t->handle, CURLOPT_USERAGENT, "inferometer");
     WEB_HANDLE_SET(&t->handle, CURLOPT_HEADERFUNCTION, on_header);
     WEB_HANDLE_SET(&t->handle, CURLOPT_HEADERDATA, t);
-    if (r->takes_compressed)
-        WEB_HANDLE_SET(&t->handle, CURLOPT_ACCEPT_ENCODING, "");
+    if (r->coding != WEB_CODING_AS_SENT)
+        WEB_HANDLE_SET(&t->handle, CURLOPT_ACCEPT_ENCODING,
+                       r->coding == WEB_CODING_PLAIN ? "identity" : "");
     if (!r->keeps_connection) {
         WEB_HANDLE_SET(&t->handle, CURLOPT_FORBID_REUSE, 1L);
         WEB_HANDLE_SET(&t->handle, CURLOPT_FRESH_CONNECT, 1L);

@@ -36,6 +36,12 @@ struct web_link {
     struct span ca_file, cert_file, key_file, server_name;
     struct span proxy_url; /* "none": not the environment's either */
 };
+/* gzip, deflate, br, zstd as libcurl has them. */
+enum web_coding {
+    WEB_CODING_AS_SENT, /* nothing is said of it, nothing decoded */
+    WEB_CODING_ANY,     /* asked for and decoded */
+    WEB_CODING_PLAIN,   /* none is asked for; decoded where the server does it all the same */
+};
 struct web_request {
     bool is_post;
     struct span url; /* http(s):// */
@@ -49,7 +55,7 @@ struct web_request {
     /* Up to 5, to http and https only. To another host, another port, or from https to http goes
      * nothing of headers, user, password, certificate. */
     bool follows_redirects;
-    bool takes_compressed; /* says so and decodes: gzip, deflate, br, zstd as libcurl has them */
+    enum web_coding coding;
     bool keeps_connection; /* for the next request to that host */
 };
 

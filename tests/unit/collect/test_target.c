@@ -163,7 +163,7 @@ static void test_requests(void **state)
     assert_span_equal("ca", q.link.ca_file, SPAN("/ca"));
     assert_int_equal(q.answer_max, 1024);
     assert_int_equal(q.timeout_ms, 2500);
-    assert_true(q.takes_compressed && !q.follows_redirects && !q.is_post);
+    assert_true(q.coding == WEB_CODING_ANY && !q.follows_redirects && !q.is_post);
     assert_span_equal("timeout", header(&q, "X-Prometheus-Scrape-Timeout-Seconds"), SPAN("2.5"));
     assert_true(span_starts_with(header(&q, "Accept"), SPAN("application/openmetrics-text")));
     assert_int_equal(header(&q, "Authorization").n, 0);
@@ -186,6 +186,32 @@ static void test_requests(void **state)
     assert_int_equal(target_request(t, &q, &err), -ENOENT);
     assert_non_null(strstr(err.text, "credentials could not be read"));
     target_free(t);
+    scrape_file_unref(f);
+}
+
+/* Nobody packs for this machine. */
+static void test_coding(void **state)
+{
+    static const struct {
+        const char *address;
+        enum web_coding coding;
+    } rows[] = {
+        {"127.0.0.1:8000", WEB_CODING_PLAIN},  {"localhost:1", WEB_CODING_PLAIN},
+        {"LOCALHOST", WEB_CODING_PLAIN},       {"[::1]:8000", WEB_CODING_PLAIN},
+        {"10.0.0.1:8000", WEB_CODING_ANY},     {"127.example:80", WEB_CODING_ANY},
+        {"localhost.example", WEB_CODING_ANY}, {"[::2]:1", WEB_CODING_ANY},
+    };
+    (void)state;
+    struct scrape_file *f = pagetest_file("");
+    for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+        struct web_request q;
+        struct target *t;
+        struct err err;
+        assert_int_equal(target_of(f, rows[i].address, "", "", &t, &err), 0);
+        assert_int_equal(target_request(t, &q, &err), 0);
+        assert_row(rows[i].address, q.coding == rows[i].coding);
+        target_free(t);
+    }
     scrape_file_unref(f);
 }
 
@@ -446,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_bad_targets),
         cmocka_unit_test(test_long_url),
         cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_coding),
         cmocka_unit_test(test_up_and_down),
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_end),

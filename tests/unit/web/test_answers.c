@@ -45,46 +45,49 @@ static const struct answer_row {
     const char *body;  /* or NULL */
     const char *words; /* has that in it */
     bool hangs;        /* after that; else the connection ends */
-    bool takes_compressed;
+    enum web_coding coding;
 } answer_rows[] = {
-    {"204", "HTTP/1.1 204 No Content\r\n\r\n", 0, 204, "", NULL, true, false},
-    {"304", "HTTP/1.1 304 Not Modified\r\n\r\n", 0, 304, "", NULL, true, false},
-    {"to the end", "HTTP/1.0 200 OK\r\n\r\nup 1", 0, 200, "up 1", NULL, false, false},
+    {"204", "HTTP/1.1 204 No Content\r\n\r\n", 0, 204, "", NULL, true, WEB_CODING_AS_SENT},
+    {"304", "HTTP/1.1 304 Not Modified\r\n\r\n", 0, 304, "", NULL, true, WEB_CODING_AS_SENT},
+    {"to the end", "HTTP/1.0 200 OK\r\n\r\nup 1", 0, 200, "up 1", NULL, false, WEB_CODING_AS_SENT},
     {"chunked", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nup\r\n0\r\n\r\n", 0, 200,
-     "up", NULL, true, false},
+     "up", NULL, true, WEB_CODING_AS_SENT},
     {"after a 103",
      "HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", 0,
-     200, "ok", NULL, true, false},
+     200, "ok", NULL, true, WEB_CODING_AS_SENT},
     {"redirect that is not followed", "HTTP/1.1 302 X\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n",
-     0, 302, "", NULL, true, false},
-    {"nothing", "", -ECONNRESET, 0, NULL, "mpty reply", false, false},
-    {"silence", "", -ETIMEDOUT, 0, NULL, "timed out", true, false},
-    {"half a head", "HTTP/1.1 200 OK\r\nContent-", -ETIMEDOUT, 200, NULL, "timed out", true, false},
+     0, 302, "", NULL, true, WEB_CODING_AS_SENT},
+    {"nothing", "", -ECONNRESET, 0, NULL, "mpty reply", false, WEB_CODING_AS_SENT},
+    {"silence", "", -ETIMEDOUT, 0, NULL, "timed out", true, WEB_CODING_AS_SENT},
+    {"half a head", "HTTP/1.1 200 OK\r\nContent-", -ETIMEDOUT, 200, NULL, "timed out", true,
+     WEB_CODING_AS_SENT},
     {"half a body and silence", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", -ETIMEDOUT, 200,
-     NULL, "timed out", true, false},
+     NULL, "timed out", true, WEB_CODING_AS_SENT},
     {"half a body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", -ECONNRESET, 200, NULL,
-     "remaining", false, false},
+     "remaining", false, WEB_CODING_AS_SENT},
     {"half a chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\nabc", -ECONNRESET,
-     200, NULL, "remaining", false, false},
+     200, NULL, "remaining", false, WEB_CODING_AS_SENT},
     {"no chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc", -ECONNRESET, 200,
-     NULL, "chunked", true, false},
-    {"no HTTP", "220 mail.example ESMTP\r\n", -EBADMSG, 0, NULL, "HTTP/0.9", true, false},
+     NULL, "chunked", true, WEB_CODING_AS_SENT},
+    {"no HTTP", "220 mail.example ESMTP\r\n", -EBADMSG, 0, NULL, "HTTP/0.9", true,
+     WEB_CODING_AS_SENT},
     {"two lengths", "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\nabc", -EBADMSG, 200, NULL, "",
-     true, false},
-    {"many headers", long_headers, -EMSGSIZE, 200, NULL, "larger than 64 KiB", true, false},
-    {"a long header", long_line, -EMSGSIZE, 200, NULL, "too long", true, false},
+     true, WEB_CODING_AS_SENT},
+    {"many headers", long_headers, -EMSGSIZE, 200, NULL, "larger than 64 KiB", true,
+     WEB_CODING_AS_SENT},
+    {"a long header", long_line, -EMSGSIZE, 200, NULL, "too long", true, WEB_CODING_AS_SENT},
     {"garbage as gzip",
      "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 12\r\n\r\ngarbage here",
-     -EBADMSG, 200, NULL, "", true, true},
+     -EBADMSG, 200, NULL, "", true, WEB_CODING_ANY},
     {"garbage as deflate",
      "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\nContent-Length: 12\r\n\r\ngarbage here",
-     -EBADMSG, 200, NULL, "", true, true},
+     -EBADMSG, 200, NULL, "", true, WEB_CODING_ANY},
     {"a coding nobody knows",
      "HTTP/1.1 200 OK\r\nContent-Encoding: lzma\r\nContent-Length: 4\r\n\r\nabcd", -EBADMSG, 200,
-     NULL, "", true, true},
+     NULL, "", true, WEB_CODING_ANY},
     {"a coding that was not asked for",
      "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd", 0, 200, "abcd",
-     NULL, true, false},
+     NULL, true, WEB_CODING_AS_SENT},
 };
 
 static void answers_are_what_they_are(void **state)
@@ -96,7 +99,7 @@ static void answers_are_what_they_are(void **state)
         site_start(&site, NULL);
         site_answer(&site, "/", row->answer)->hangs = row->hangs;
         fetch(&got, &(struct web_request){.url = site_url(&site, "127.0.0.1", "/"),
-                                          .takes_compressed = row->takes_compressed,
+                                          .coding = row->coding,
                                           .timeout_ms = row->error == -ETIMEDOUT ? 200 : 10000});
         if (got.reply.error != row->error || got.reply.status != row->status)
             fail_msg("%s: error %d, status %d, %s", row->name, got.reply.error, got.reply.status,
@@ -131,10 +134,15 @@ static void a_compressed_answer_is_decoded(void **state)
 {
     (void)state;
     serve_squeezed(&site, "/", "gzip", SPAN("up 1\nup 1\nup 1\n"), 1);
-    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .takes_compressed = true};
+    struct web_request r = {.url = site_url(&site, "127.0.0.1", "/"), .coding = WEB_CODING_ANY};
     fetch(&got, &r);
     assert_span_equal("decoded", got.reply.body, SPAN("up 1\nup 1\nup 1\n"));
     assert_int_equal(site_saw(&site, "Accept-Encoding: "), 1);
+    assert_int_equal(site_saw(&site, "gzip"), 1);
+    r.coding = WEB_CODING_PLAIN;
+    fetch(&got, &r);
+    assert_span_equal("decoded all the same", got.reply.body, SPAN("up 1\nup 1\nup 1\n"));
+    assert_int_equal(site_saw(&site, "Accept-Encoding: identity\r\n"), 1);
     assert_int_equal(site_saw(&site, "gzip"), 1);
 }
 
@@ -150,7 +158,7 @@ static void a_bomb_is_cut_off(void **state)
     for (int i = 0; i < 2; i++) {
         uint64_t before = mem_count_total().n_bytes;
         fetch(&got, &(struct web_request){.url = site_url(&site, "127.0.0.1", i ? "/2" : "/1"),
-                                          .takes_compressed = true,
+                                          .coding = WEB_CODING_ANY,
                                           .answer_max = KEPT});
         assert_int_equal(got.reply.error, 0);
         assert_true(got.reply.is_cut);

@@ -379,7 +379,7 @@ static void without_memory_a_request_fails_and_nothing_is_left(void **state)
                             .password = SPAN("p"),
                             .timeout_ms = 5000,
                             .follows_redirects = true,
-                            .takes_compressed = true};
+                            .coding = WEB_CODING_ANY};
     assert_int_equal(whole(&r), 0);
     assert_true(memfail_each(whole, &r) > 40);
 }
@@ -402,7 +402,7 @@ static void the_next_request_has_nothing_of_the_one_before(void **state)
                                      .n_headers = 1,
                                      .user = SPAN("u"),
                                      .password = SPAN("p"),
-                                     .takes_compressed = true});
+                                     .coding = WEB_CODING_ANY});
     assert_int_equal(got.reply.status, 200);
     assert_int_equal(site_saw(&site, "Authorization"), 1);
     assert_int_equal(site_saw(&site, "Accept-Encoding"), 1);
