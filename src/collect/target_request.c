@@ -79,8 +79,6 @@ static int64_t timeout_of(const struct target *t)
     return t->timeout_ms < most_ms || most_ms < 1 ? t->timeout_ms : most_ms;
 }
 
-/* On this machine bytes cost less than packing them: engines compress in the process that answers
- * requests, vLLM on the thread that does. */
 static bool is_here(struct span url)
 {
     struct span host = span_from(url, span_find(url, SPAN("://")) + 3);
@@ -99,6 +97,15 @@ static bool is_here(struct span url)
     return span_starts_with(host, SPAN("127."));
 }
 
+/* On this machine bytes cost less than packing them: engines compress in the process that answers
+ * requests, vLLM on the thread that does. And the environment's proxies lead elsewhere. */
+static void ask_here(struct web_request *q)
+{
+    q->coding = WEB_CODING_PLAIN;
+    if (q->link.proxy_url.n == 0)
+        q->link.proxy_url = SPAN("none");
+}
+
 int target_request(struct target *t, struct web_request *ret, struct err *reterr)
 {
     const struct scrape_job *j = t->job;
@@ -110,10 +117,13 @@ int target_request(struct target *t, struct web_request *ret, struct err *reterr
         .timeout_ms = timeout_of(t),
         .answer_max = j->limits.body_bytes > 0 ? j->limits.body_bytes : TARGET_BODY_MAX,
         .follows_redirects = j->follows_redirects,
-        .coding = is_here(t->url) ? WEB_CODING_PLAIN : WEB_CODING_ANY,
+        .coding = WEB_CODING_ANY,
         .keeps_connection = true,
     };
     char text[32];
+
+    if (is_here(t->url))
+        ask_here(&q);
 
     t->headers[q.n_headers++] = (struct web_header){SPAN("Accept"), span_cstr(accepted)};
     t->headers[q.n_headers++] = (struct web_header){SPAN("User-Agent"), SPAN("inferometer")};

@@ -189,8 +189,8 @@ static void test_requests(void **state)
     scrape_file_unref(f);
 }
 
-/* Nobody packs for this machine. */
-static void test_coding(void **state)
+/* Nobody packs for this machine, and no proxy of the environment is asked for its pages. */
+static void test_here(void **state)
 {
     static const struct {
         const char *address;
@@ -210,6 +210,8 @@ static void test_coding(void **state)
         assert_int_equal(target_of(f, rows[i].address, "", "", &t, &err), 0);
         assert_int_equal(target_request(t, &q, &err), 0);
         assert_row(rows[i].address, q.coding == rows[i].coding);
+        assert_row(rows[i].address, span_eq(q.link.proxy_url, SPAN("none")) ==
+                                        (rows[i].coding == WEB_CODING_PLAIN));
         target_free(t);
     }
     scrape_file_unref(f);
@@ -472,7 +474,7 @@ int main(void)
         cmocka_unit_test(test_bad_targets),
         cmocka_unit_test(test_long_url),
         cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_coding),
+        cmocka_unit_test(test_here),
         cmocka_unit_test(test_up_and_down),
         cmocka_unit_test(test_absent),
         cmocka_unit_test(test_end),
