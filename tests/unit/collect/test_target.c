@@ -210,8 +210,8 @@ static void test_here(void **state)
         assert_int_equal(target_of(f, rows[i].address, "", "", &t, &err), 0);
         assert_int_equal(target_request(t, &q, &err), 0);
         assert_row(rows[i].address, q.coding == rows[i].coding);
-        assert_row(rows[i].address, span_eq(q.link.proxy_url, SPAN("none")) ==
-                                        (rows[i].coding == WEB_CODING_PLAIN));
+        assert_row(rows[i].address,
+                   span_eq(q.link.proxy_url, SPAN("none")) == (rows[i].coding == WEB_CODING_PLAIN));
         target_free(t);
     }
     scrape_file_unref(f);
