@@ -34,6 +34,10 @@ else()
   set(MODULE_WITHOUT_collect "/kafka(_ask|_check|_ends|_link)?\\.c$")
 endif()
 
+if(WEB)
+  set(MODULE_WITHOUT_api "/web_bundle_none\\.c$")
+endif()
+
 # module_protos(): compiles src/<module>/*.proto into the build directory and adds the result to the module's
 # library. Generated code is not held to our warnings.
 function(module_protos name)
@@ -126,6 +130,9 @@ function(module_libraries)
       module_embeds(${name})
       if(name STREQUAL "daemon")
         module_rules(${name})
+      endif()
+      if(WEB AND name STREQUAL "api")
+        module_web(${name})
       endif()
     else()
       add_library(${name} INTERFACE)

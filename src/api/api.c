@@ -64,7 +64,7 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
     a->status = status;
     a->content_type = "application/json";
     a->is_gzip = false;
-    a->fields = NULL;
+    a->fields = a->cache = a->etag = NULL;
     buf_clear(&a->body);
     jsonw_init(&w, &a->body);
     jsonw_begin_object(&w);
@@ -226,11 +226,14 @@ static void answer_send(struct pending *p)
         queries_refuse(-ENOBUFS, &p->answer.body, &p->answer.status);
     struct span body = buf_span(&p->answer.body);
     char fields[1024];
+    const struct api_answer *a = &p->answer;
     int n = snprintf(fields, sizeof(fields),
-                     "Content-Type: %s\r\nCache-Control: no-store\r\n"
-                     "X-Content-Type-Options: nosniff\r\n%s%s%s",
-                     p->answer.content_type, p->answer.is_gzip ? "Content-Encoding: gzip\r\n" : "",
-                     allow_field(p), p->answer.fields ? p->answer.fields : "");
+                     "Content-Type: %s\r\nCache-Control: %s\r\n"
+                     "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s%s",
+                     a->content_type, a->cache ? a->cache : "no-store",
+                     a->is_gzip ? "Content-Encoding: gzip\r\n" : "", allow_field(p),
+                     a->etag ? "ETag: " : "", a->etag ? a->etag : "", a->etag ? "\r\n" : "",
+                     a->fields ? a->fields : "");
 
     if (http_server_head(c, p->answer.status, (struct span){0}, span_of(fields, (size_t)n),
                          (struct http_framing){HTTP1_BODY_LENGTH, body.n}, &body, 1, true) < 0 ||

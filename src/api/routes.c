@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/routes.h"
 #include "api/prom.h"
+#include "api/web_files.h"
 
 #define PAGE(path, handle, help)                                                                   \
     {                                                                                              \
@@ -16,7 +17,10 @@
     }
 
 static const struct route routes[] = {
-    PAGE("/", status_handle_page, "the state of this gateway, for people"),
+    PAGE("/", web_files_handle_index, "pages for people; for terminals the state of this gateway"),
+    PAGE("/status", status_handle_page, "the state of this gateway, for people"),
+    {SPAN_INIT("/ui/**"), ROUTE_PAGE, web_files_handle_app, NULL, "links into the pages at /"},
+    {SPAN_INIT("/assets/*"), ROUTE_PAGE, web_files_handle_asset, NULL, "what the pages load"},
     PAGE("/metrics", metrics_page_handle,
          "Prometheus text, OpenMetrics or protobuf, by Accept; gzip on request"),
     PAGE("/healthz", health_handle_healthz, "200 while the process lives"),
@@ -81,6 +85,8 @@ static bool is_match(struct span pattern, struct span path)
     if (at == pattern.n)
         return span_eq(pattern, path);
     struct span behind = span_from(pattern, at + 1);
+    if (span_eq(behind, SPAN("*")))
+        return span_starts_with(path, span_of(pattern.p, at));
     if (path.n <= at + behind.n || !span_starts_with(path, span_of(pattern.p, at)) ||
         !span_ends_with(path, behind))
         return false;

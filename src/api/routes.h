@@ -23,6 +23,8 @@ struct api_answer {
     int status;               /* 200 unless the handler says otherwise */
     const char *content_type; /* static; default application/json */
     const char *fields;       /* more header lines, static; NULL: none */
+    const char *cache;        /* Cache-Control, static; NULL: no-store */
+    const char *etag;         /* static; NULL: none */
     bool is_gzip;
     bool is_later; /* comes with api_reloaded */
     struct buf body;
@@ -42,7 +44,7 @@ enum route_kind {
 
 struct prom_call;
 struct route {
-    struct span path; /* one part may be *: any text without a slash */
+    struct span path; /* one part may be *: any text without a slash; ** at the end: any text */
     enum route_kind kind;
     void (*handle)(const struct api_request *req, struct api_answer *ret);
     void (*call)(struct prom_call *c); /* from ROUTE_CALL on: instead of handle */

@@ -102,12 +102,12 @@ static void test_routes(void **state)
         {"GET", "/", "", "200", "\nstate                   serving\n"},
         {"GET", "/", "Accept: */*\r\nAccept-Language: zh\r\n", "200",
          "状态                    服务中\n"},
-        {"GET", "/", "Accept: text/html,*/*;q=0.8\r\n", "200", "<html lang=\"en\">"},
-        {"GET", "/", "Accept: text/html\r\nAccept-Language: zh-CN\r\n", "200",
+        {"GET", "/status", "Accept: text/html,*/*;q=0.8\r\n", "200", "<html lang=\"en\">"},
+        {"GET", "/status", "Accept: text/html\r\nAccept-Language: zh-CN\r\n", "200",
          "<html lang=\"zh-CN\">"},
-        {"GET", "/", "Accept: text/html\r\n", "200",
+        {"GET", "/status", "Accept: text/html\r\n", "200",
          "Content-Security-Policy: default-src 'none';"},
-        {"GET", "/", "Accept: text/html\r\n", "200",
+        {"GET", "/status", "Accept: text/html\r\n", "200",
          "\"odd\":\"\\u003c/script>\\u003cb>\",\"upstreams\":[{\"name\":\"up1\"}]}</script>"},
         {"GET", "/api/v1/status", "", "200",
          "\"odd\":\"</script><b>\",\"upstreams\":[{\"name\":\"up1\"}]}\n"},
@@ -146,7 +146,7 @@ static void test_routes(void **state)
 /* Everything in the template is filled in. */
 static void test_page_is_whole(void **state)
 {
-    struct span page = ask(*state, "GET", "/", "Accept: text/html\r\n");
+    struct span page = ask(*state, "GET", "/status", "Accept: text/html\r\n");
 
     assert_false(has(page, "{{"));
     assert_false(has(page, "}}<"));

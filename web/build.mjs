@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/*
+ * node build.mjs OUT.c: bundles src/app.tsx and writes every file of the result, gzipped, into one C source: the table
+ * of src/api/web_bundle.h. Files under /assets/ have their content's hash in their names. index.html is there once per
+ * language. The same sources give the same bytes.
+ *
+ * The bundle may take MAX_BYTES altogether, compressed; more is an error.
+ */
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { basename, dirname, extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const MAX_BYTES = 600_000;
+/** The tags of src/api/language.h. */
+const LANGUAGES = ['en', 'zh-CN'];
+const TYPES = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
+};
+const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
+const top = dirname(fileURLToPath(import.meta.url));
+
+async function bundle() {
+  const result = await build({
+    absWorkingDir: top,
+    entryPoints: ['src/app.tsx'],
+    outdir: 'out',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2021',
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'none', // licenses() has them whole
+    loader: { '.svg': 'file' },
+    entryNames: '[name]-[hash]',
+    chunkNames: '[name]-[hash]',
+    assetNames: '[name]-[hash]',
+    publicPath: '/assets',
+    metafile: true,
+    write: false,
+  });
+  const files = result.outputFiles.map((f) => ({ path: `/assets/${basename(f.path)}`, bytes: Buffer.from(f.contents) }));
+  return { files, inputs: Object.keys(result.metafile.inputs) };
+}
+
+/** Licences of the packages that are in the bundle. */
+function licenses(inputs) {
+  const packages = new Set(inputs.map((path) => /(?:^|\/)(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean));
+  const texts = [...packages].sort().map((dir) => {
+    const { name, version } = JSON.parse(readFileSync(join(top, dir, 'package.json'), 'utf8'));
+    const found = readdirSync(join(top, dir)).filter((f) => /^(licen[cs]e|notice)/i.test(f)).sort();
+    if (found.length === 0) throw new Error(`${dir} has no licence file`);
+    return `${name} ${version}\n\n${found.map((f) => readFileSync(join(top, dir, f), 'utf8').trim()).join('\n\n')}\n`;
+  });
+  const bytes = Buffer.from(texts.join(`\n${'-'.repeat(80)}\n\n`));
+  return { path: `/assets/licenses-${hash(bytes).slice(0, 8)}.txt`, bytes };
+}
+
+function pages(files) {
+  const entry = (extension) => files.find((f) => new RegExp(`^/assets/app-[^/]*\\${extension}$`).test(f.path)).path;
+  const template = readFileSync(join(top, 'src/index.html'), 'utf8');
+  return LANGUAGES.map((lang) => ({
+    path: `/index.${lang}.html`,
+    bytes: Buffer.from(template.replace(/\{\{(\w+)\}\}/g, (_, name) => ({ lang, style: entry('.css'), script: entry('.js') })[name])),
+  }));
+}
+
+function row({ path, bytes }, number) {
+  const zipped = gzipSync(bytes, { level: 9 });
+  zipped[9] = 255; // the system, which zlib fills in
+  const type = TYPES[extname(path)];
+  if (!type) throw new Error(`${path}: what type is that?`);
+  const digits = [...zipped].map((b) => `\\${b.toString(8).padStart(3, '0')}`);
+  const lines = [];
+  for (let i = 0; i < digits.length; i += 30) lines.push(`    "${digits.slice(i, i + 30).join('')}"`);
+  return {
+    size: zipped.length,
+    data: `static const char file_${number}[] =\n${lines.join('\n')};\n`,
+    text: `    {"${path}", "${type}", "\\"${hash(bytes).slice(0, 16)}\\"", file_${number}, ${zipped.length}},\n`,
+  };
+}
+
+const out = process.argv[2];
+if (!out || !existsSync(join(top, 'node_modules/esbuild'))) {
+  console.error('usage: node build.mjs OUT.c, after npm ci');
+  process.exit(2);
+}
+const { files, inputs } = await bundle();
+const rows = [...pages(files), ...files, licenses(inputs)].map(row);
+const total = rows.reduce((sum, r) => sum + r.size, 0);
+if (total > MAX_BYTES) {
+  console.error(`the bundle takes ${total} bytes, compressed; at most ${MAX_BYTES} are allowed`);
+  process.exit(1);
+}
+mkdirSync(dirname(out), { recursive: true });
+writeFileSync(
+  out,
+  `#include "api/web_bundle.h"\n\n${rows.map((r) => r.data).join('')}\nconst struct web_file web_bundle[] = {\n` +
+    `${rows.map((r) => r.text).join('')}};\nconst size_t web_bundle_n = ${rows.length};\n`,
+);
