@@ -11,6 +11,7 @@
 #include "api/guard.h"
 #include "api/queries.h"
 #include "api/routes.h"
+#include "api/web_files.h"
 #include "base/check.h"
 #include "base/limits.h"
 #include "base/mem.h"
@@ -18,6 +19,7 @@
 
 #define ANSWER_MAX_BYTES QUERIES_ANSWER_MAX
 #define FORM_MAX_BYTES   (2 * MIB)
+#define FIELDS_MAX_BYTES (8 * KIB)
 
 struct api {
     struct api_sources sources;
@@ -35,8 +37,9 @@ struct pending {
     bool wants_text;
     uint64_t number; /* of the question; while in api.later */
     struct list link;
-    /* Calls of Prometheus' API: begun when the form is there. */
-    bool is_call, has_form;
+    /* Calls of Prometheus' API, and forms: begun when the form is there. */
+    bool is_call, is_post, has_form;
+    struct api_form posted;  /* is_post: but for what is still to come */
     struct span method;      /* static */
     struct span path, query; /* in target */
     char *target;
@@ -65,6 +68,7 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
     a->content_type = "application/json";
     a->is_gzip = false;
     a->fields = a->cache = a->etag = NULL;
+    buf_clear(&a->more_fields);
     buf_clear(&a->body);
     jsonw_init(&w, &a->body);
     jsonw_begin_object(&w);
@@ -95,6 +99,8 @@ static const struct {
     [ROUTE_OBJECT] = {"DELETE", true, false, "only GET, HEAD and DELETE are served here",
                       "Allow: GET, HEAD, DELETE\r\n"},
     [ROUTE_WORK] = {"POST", true, true, "only POST is served here", "Allow: POST\r\n"},
+    [ROUTE_FORM] = {"POST", false, false, "only GET, HEAD and POST are served here",
+                    "Allow: GET, HEAD, POST\r\n"},
 };
 
 static bool is_look(struct span method)
@@ -128,28 +134,79 @@ static void call_keep(const struct http1_head *head, struct pending *p)
     p->has_form = span_starts_with(type, SPAN("application/x-www-form-urlencoded"));
 }
 
-static void answer_make(struct api *a, const struct http1_head *head, struct pending *p)
+static void post_keep(const struct api_request *req, struct pending *p)
 {
-    struct span query = head->target;
-    struct api_request req = {.sources = &a->sources, .head = head};
-    struct api_answer *ret = &p->answer;
+    struct span accept = http1_field_value(req->head, SPAN("Accept"));
+    struct span origin = http1_field_value(req->head, SPAN("Origin"));
+
+    p->is_post = true;
+    p->posted.language = web_files_language(req->head);
+    p->posted.wants_html = span_find(accept, SPAN("text/html")) < accept.n;
+    p->posted.is_https = span_starts_with(origin, SPAN("https://"));
+}
+
+/* Why a request that changes something is refused; NULL: it is not. */
+static const char *change_refusal(const struct api_request *req, const struct route *route)
+{
+    if (is_look(req->head->method))
+        return NULL;
+    if (route->kind == ROUTE_FORM)
+        return guard_is_foreign(req->head, req->access)
+                   ? "this request comes from a page of another site"
+                   : NULL;
+    if (!methods[route->kind].is_change)
+        return NULL;
+    return req->session->role < SESSION_WRITE ? "this token is for looking only"
+                                              : guard_refusal(req->head, req->session, req->access);
+}
+
+/* Refused: the answer is there. */
+static bool is_refused(const struct api_request *req, const struct route *route,
+                       struct api_answer *ret)
+{
     const char *why = NULL;
 
-    req.path = span_split(&query, '?');
-    req.query = query;
-    p->route = route_find(req.path);
-    if (p->route && methods[p->route->kind].is_change && !is_look(head->method))
-        why = guard_refusal(head);
-    if (!p->route)
+    if (!route)
         api_answer_error(ret, 404, "no such page; GET / lists what there is");
-    else if (!is_method_of(p->route, head->method))
-        api_answer_error(ret, 405, methods[p->route->kind].why);
-    else if (why)
+    else if (!route_is_open(route, req->access, req->session))
+        login_answer_needed(req, ret);
+    else if (!is_method_of(route, req->head->method))
+        api_answer_error(ret, 405, methods[route->kind].why);
+    else if ((why = change_refusal(req, route)))
         api_answer_error(ret, 403, why);
+    else
+        return false;
+    return true;
+}
+
+static void access_read(const struct api *a, struct api_access *ret)
+{
+    *ret = (struct api_access){0};
+    if (a->sources.access)
+        a->sources.access(a->sources.arg, ret);
+}
+
+static void answer_make(struct api *a, const struct http1_head *head, struct pending *p)
+{
+    struct api_access access;
+    access_read(a, &access);
+    struct session session = session_of(&access, head, clock_real_ns() / NS_PER_S);
+    struct api_request req = {.sources = &a->sources,
+                              .access = &access,
+                              .session = &session,
+                              .head = head,
+                              .query = head->target};
+
+    req.path = span_split(&req.query, '?');
+    p->route = route_find(req.path);
+    if (is_refused(&req, p->route, &p->answer))
+        return;
+    if (p->route->post && !is_look(head->method))
+        post_keep(&req, p);
     else if (p->route->call)
         call_keep(head, p);
     else
-        p->route->handle(&req, ret);
+        p->route->handle(&req, &p->answer);
 }
 
 static void on_request(struct http_server_conn *c, const struct http_request_info *info)
@@ -164,6 +221,7 @@ static void on_request(struct http_server_conn *c, const struct http_request_inf
     p->answer.status = 200;
     p->answer.content_type = "application/json";
     buf_init(&p->answer.body, ANSWER_MAX_BYTES);
+    buf_init(&p->answer.more_fields, FIELDS_MAX_BYTES);
     buf_init(&p->form, FORM_MAX_BYTES);
     c->request = p;
     p->conn = c;
@@ -187,6 +245,7 @@ static void pending_free(struct pending *p)
     if (p->under_way)
         queries_leave(p->under_way);
     buf_done(&p->answer.body);
+    buf_done(&p->answer.more_fields);
     buf_done(&p->form);
     mem_free(p->target);
     mem_free(p);
@@ -198,10 +257,10 @@ static void on_body(struct http_server_conn *c, struct span bytes, struct stamp 
     int r = 0;
 
     (void)at;
-    if (p && p->is_call)
+    if (p && (p->is_call || p->is_post))
         r = buf_append(&p->form, bytes);
     if (r < 0) {
-        p->is_call = false;
+        p->is_call = p->is_post = false;
         api_answer_error(&p->answer, r == -EMSGSIZE ? 413 : 500,
                          r == -EMSGSIZE ? "the body is larger than 2 MiB" : "out of memory");
     }
@@ -219,25 +278,34 @@ static bool is_room(const struct pending *p)
     return n == 0 || n + buf_len(&p->answer.body) <= QUERIES_UNREAD_MAX;
 }
 
+static int fields_write(struct pending *p, struct buf *out)
+{
+    const struct api_answer *a = &p->answer;
+    int r = buf_printf(out,
+                       "Content-Type: %s\r\nCache-Control: %s\r\n"
+                       "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s%s",
+                       a->content_type, a->cache ? a->cache : "no-store",
+                       a->is_gzip ? "Content-Encoding: gzip\r\n" : "", allow_field(p),
+                       a->etag ? "ETag: " : "", a->etag ? a->etag : "", a->etag ? "\r\n" : "",
+                       a->fields ? a->fields : "");
+    return r < 0 ? r : buf_append(out, buf_span(&a->more_fields));
+}
+
 static void answer_send(struct pending *p)
 {
     struct http_server_conn *c = p->conn;
     if (p->is_call && !is_room(p))
         queries_refuse(-ENOBUFS, &p->answer.body, &p->answer.status);
     struct span body = buf_span(&p->answer.body);
-    char fields[1024];
-    const struct api_answer *a = &p->answer;
-    int n = snprintf(fields, sizeof(fields),
-                     "Content-Type: %s\r\nCache-Control: %s\r\n"
-                     "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s%s",
-                     a->content_type, a->cache ? a->cache : "no-store",
-                     a->is_gzip ? "Content-Encoding: gzip\r\n" : "", allow_field(p),
-                     a->etag ? "ETag: " : "", a->etag ? a->etag : "", a->etag ? "\r\n" : "",
-                     a->fields ? a->fields : "");
+    struct buf fields;
+    buf_init(&fields, FIELDS_MAX_BYTES);
+    int r = fields_write(p, &fields);
+    if (r == 0)
+        r = http_server_head(c, p->answer.status, (struct span){0}, buf_span(&fields),
+                             (struct http_framing){HTTP1_BODY_LENGTH, body.n}, &body, 1, true);
+    buf_done(&fields);
 
-    if (http_server_head(c, p->answer.status, (struct span){0}, span_of(fields, (size_t)n),
-                         (struct http_framing){HTTP1_BODY_LENGTH, body.n}, &body, 1, true) < 0 ||
-        http_server_queued_bytes(c) == 0) {
+    if (r < 0 || http_server_queued_bytes(c) == 0) {
         pending_free(p);
         http_server_end(c);
     } else {
@@ -296,6 +364,17 @@ static void call_begin(struct api *a, struct pending *p)
         answer_send(p);
 }
 
+static void post_answer(struct api *a, struct pending *p)
+{
+    struct api_access access;
+
+    access_read(a, &access);
+    p->posted.access = &access;
+    p->posted.form = buf_span(&p->form);
+    p->route->post(&p->posted, &p->answer);
+    answer_send(p);
+}
+
 static void on_end(struct http_server_conn *c, struct stamp at)
 {
     struct pending *p = c->request;
@@ -307,6 +386,8 @@ static void on_end(struct http_server_conn *c, struct stamp at)
         ask_reload(http_server_owner(c->server), p);
     else if (p->is_call)
         call_begin(http_server_owner(c->server), p);
+    else if (p->is_post)
+        post_answer(http_server_owner(c->server), p);
     else
         answer_send(p);
 }

@@ -7,7 +7,7 @@
  *            nothing waits for them but those who asked.
  * Threading: one loop, the admin thread's. Sources are called on it but where it says otherwise:
  *            queries run on two threads of their own (api/queries.h), which the first one starts.
- * Access:    whoever can reach the listener; it is bound to loopback unless configured otherwise.
+ * Access:    struct api_access: without tokens whoever can reach the listener.
  */
 #ifndef API_API_H
 #define API_API_H
@@ -34,7 +34,18 @@ struct api_query_limits {
     size_t max_bytes;
 };
 
+/* Who may look, and who may change something. Texts end in NUL. */
+enum { API_TOKEN_MIN = 16, API_TOKEN_MAX = 256, API_ORIGIN_MAX = 256 };
+struct api_access {
+    char read_token[API_TOKEN_MAX + 1], write_token[API_TOKEN_MAX + 1]; /* "": there is none */
+    bool open_metrics, open_health; /* /metrics; /healthz and /readyz: without a token */
+    int64_t session_ns;             /* how long a browser's login holds */
+    char origin[API_ORIGIN_MAX]; /* where people reach us beside Host: "https://a.example"; or "" */
+};
+
 struct api_sources {
+    /* What is in force now. NULL: everybody may everything. */
+    void (*access)(void *arg, struct api_access *ret);
     const struct metrics *metrics;
     struct recent *recent;
     /* Whether traffic may be sent here; *ret_why: static text when not. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "api/guard.h"
 
+#include <openssl/crypto.h>
+
 #include "io/addr.h"
 
 /* The value of Host without port and brackets. */
@@ -31,14 +33,34 @@ static bool is_same_origin(struct span origin, struct span host)
     return false;
 }
 
-const char *guard_refusal(const struct http1_head *head)
+bool guard_is_foreign(const struct http1_head *head, const struct api_access *a)
 {
-    struct span host = http1_field_value(head, SPAN("Host"));
     struct span origin = http1_field_value(head, SPAN("Origin"));
 
-    if (host.n > 0 && !is_own_name(host))
+    return origin.p && !is_same_origin(origin, http1_field_value(head, SPAN("Host"))) &&
+           (a->origin[0] == '\0' || !span_eq_nocase(origin, span_cstr(a->origin)));
+}
+
+static bool has_csrf(const struct http1_head *head, const struct session *s)
+{
+    struct span shown = http1_field_value(head, SPAN("X-Inferometer-CSRF"));
+
+    return shown.n == SESSION_MAC_HEX && CRYPTO_memcmp(shown.p, s->csrf, SESSION_MAC_HEX) == 0;
+}
+
+const char *guard_refusal(const struct http1_head *head, const struct session *s,
+                          const struct api_access *a)
+{
+    struct span host = http1_field_value(head, SPAN("Host"));
+
+    if (s->way == SESSION_FREE && host.n > 0 && !is_own_name(host))
         return "Host has to be an address or localhost here, so that no other site's page can ask";
-    if (origin.p && !is_same_origin(origin, host))
+    if (guard_is_foreign(head, a))
         return "this request comes from a page of another site";
+    if (s->way == SESSION_COOKIE && !http1_field_value(head, SPAN("Origin")).p)
+        return "a browser's session changes nothing without Origin";
+    if (s->way == SESSION_COOKIE && !has_csrf(head, s))
+        return "a browser's session changes nothing without X-Inferometer-CSRF, which "
+               "/api/v1/session tells";
     return NULL;
 }

@@ -4,17 +4,21 @@
  *
  * Role:      a page of another site, open in a browser on this machine, may send requests to
  *            loopback. What changes something is refused when it comes from one: its Origin is not
- *            this listener, or the name that it asked for could have been made to point here (DNS
- *            rebinding). Programs send no Origin.
+ *            this listener, or, where no tokens are needed, the name that it asked for could have
+ *            been made to point here (DNS rebinding). Programs send no Origin. A browser's session
+ *            has to tell both: its Origin, and the second secret in X-Inferometer-CSRF.
  * Threading: pure.
  */
 #ifndef API_GUARD_H
 #define API_GUARD_H
 
-#include "base/span.h"
-#include "wire/http1.h"
+#include "api/session.h"
 
-/* NULL: go on; else why not, static text. */
-const char *guard_refusal(const struct http1_head *head);
+/* NULL: go on; else why not, static text. The session may write. */
+const char *guard_refusal(const struct http1_head *head, const struct session *s,
+                          const struct api_access *a);
+
+/* Whether the request tells that a page of another site sends it. */
+bool guard_is_foreign(const struct http1_head *head, const struct api_access *a);
 
 #endif

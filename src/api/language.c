@@ -88,6 +88,13 @@ static const struct {
     {"false", {"no", "否"}},
     {"none", {"none", "无"}},
     {"pages", {"pages", "页面"}},
+    {"login", {"Log in", "登录"}},
+    {"login_token", {"Token", "令牌"}},
+    {"login_wrong", {"This is no token of this gateway.", "这不是本网关的令牌。"}},
+    {"login_about",
+     {"The token stands in the file that admin.token_file or admin.read_token_file of the "
+      "configuration names.",
+      "令牌写在配置项 admin.token_file 或 admin.read_token_file 所指的文件中。"}},
     {"stale", {"no answer; these are old values", "没有响应，显示的是旧数据"}},
 };
 

@@ -5,31 +5,47 @@
 
 #define PAGE(path, handle, help)                                                                   \
     {                                                                                              \
-        SPAN_INIT(path), ROUTE_PAGE, handle, NULL, help                                            \
+        SPAN_INIT(path), ROUTE_PAGE, handle, NULL, help, ROUTE_GUARDED, NULL                       \
+    }
+#define OPEN_PAGE(path, handle, access, help)                                                      \
+    {                                                                                              \
+        SPAN_INIT(path), ROUTE_PAGE, handle, NULL, help, access, NULL                              \
+    }
+#define FORM(path, handle, post, help)                                                             \
+    {                                                                                              \
+        SPAN_INIT(path), ROUTE_FORM, handle, NULL, help, ROUTE_OPEN, post                          \
     }
 #define CALL(path, kind, call, help)                                                               \
     {                                                                                              \
-        SPAN_INIT("/api/v1/" path), kind, NULL, call, help                                         \
+        SPAN_INIT("/api/v1/" path), kind, NULL, call, help, ROUTE_GUARDED, NULL                    \
     }
 #define CALL2(path, kind, call, help)                                                              \
     {                                                                                              \
-        SPAN_INIT("/api/v2/" path), kind, NULL, call, help                                         \
+        SPAN_INIT("/api/v2/" path), kind, NULL, call, help, ROUTE_GUARDED, NULL                    \
     }
 
 static const struct route routes[] = {
-    PAGE("/", web_files_handle_index, "pages for people; for terminals the state of this gateway"),
+    OPEN_PAGE("/", web_files_handle_index, ROUTE_OPEN,
+              "pages for people; for terminals the state of this gateway"),
     PAGE("/status", status_handle_page, "the state of this gateway, for people"),
-    {SPAN_INIT("/ui/**"), ROUTE_PAGE, web_files_handle_app, NULL, "links into the pages at /"},
-    {SPAN_INIT("/assets/*"), ROUTE_PAGE, web_files_handle_asset, NULL, "what the pages load"},
-    PAGE("/metrics", metrics_page_handle,
-         "Prometheus text, OpenMetrics or protobuf, by Accept; gzip on request"),
-    PAGE("/healthz", health_handle_healthz, "200 while the process lives"),
-    PAGE("/readyz", health_handle_readyz, "200 while traffic may be sent here"),
+    OPEN_PAGE("/ui/**", web_files_handle_app, ROUTE_OPEN, "links into the pages at /"),
+    OPEN_PAGE("/assets/*", web_files_handle_asset, ROUTE_OPEN, "what the pages load"),
+    FORM("/login", login_handle_page, login_post, "POST: a token; a browser's session begins"),
+    FORM("/logout", login_handle_page, login_post_leave, "POST: it ends"),
+    OPEN_PAGE("/login.css", login_handle_style, ROUTE_OPEN, "how the page of /login looks"),
+    OPEN_PAGE("/api/v1/session", login_handle_session, ROUTE_OPEN, "who asks, and what they may"),
+    OPEN_PAGE("/metrics", metrics_page_handle, ROUTE_OPEN_METRICS,
+              "Prometheus text, OpenMetrics or protobuf, by Accept; gzip on request"),
+    OPEN_PAGE("/healthz", health_handle_healthz, ROUTE_OPEN_HEALTH, "200 while the process lives"),
+    OPEN_PAGE("/readyz", health_handle_readyz, ROUTE_OPEN_HEALTH,
+              "200 while traffic may be sent here"),
     PAGE("/api/v1/status", status_handle_json, "the same as JSON"),
     {SPAN_INIT("/graph"), ROUTE_QUERY, NULL, prom_query_graph,
-     "where links in alerts lead: g0.expr at this moment, as /api/v1/query answers"},
+     "where links in alerts lead: g0.expr at this moment, as /api/v1/query answers", ROUTE_GUARDED,
+     NULL},
     {SPAN_INIT("/federate"), ROUTE_QUERY, NULL, prom_federate_text,
-     "the last sample of each series that match[] means, for another Prometheus (honor_labels)"},
+     "the last sample of each series that match[] means, for another Prometheus (honor_labels)",
+     ROUTE_GUARDED, NULL},
     CALL("collected", ROUTE_QUERY, collected_get,
          "what is scraped and measured beside the traffic, and what was recognised"),
     PAGE("/api/v1/inflight", requests_handle_inflight, "open requests"),
@@ -76,7 +92,8 @@ static const struct route routes[] = {
     CALL2("status", ROUTE_VIEW, alerting_status, "for clients of Alertmanager"),
     CALL("status/buildinfo", ROUTE_CALL, prom_info_build, "version, for clients of Prometheus"),
     {SPAN_INIT("/-/reload"), ROUTE_CHANGE, actions_handle_reload, NULL,
-     "POST: reads the configuration again, as SIGHUP does, and tells what came of it"},
+     "POST: reads the configuration again, as SIGHUP does, and tells what came of it",
+     ROUTE_GUARDED, NULL},
 };
 
 static bool is_match(struct span pattern, struct span path)
@@ -106,4 +123,11 @@ const struct route *route_find(struct span path)
 const struct route *route_at(size_t i)
 {
     return i < ARRAY_LEN(routes) ? &routes[i] : NULL;
+}
+
+bool route_is_open(const struct route *r, const struct api_access *a, const struct session *s)
+{
+    return s->role != SESSION_NONE || r->access == ROUTE_OPEN ||
+           (r->access == ROUTE_OPEN_HEALTH && a->open_health) ||
+           (r->access == ROUTE_OPEN_METRICS && a->open_metrics);
 }

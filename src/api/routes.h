@@ -8,12 +8,16 @@
 #define API_ROUTES_H
 
 #include "api/api.h"
+#include "api/language.h"
+#include "api/session.h"
 #include "base/buf.h"
 #include "base/span.h"
 #include "wire/http1.h"
 
 struct api_request {
     const struct api_sources *sources;
+    const struct api_access *access;
+    const struct session *session;
     const struct http1_head *head;
     struct span path;
     struct span query; /* behind '?', undecoded */
@@ -25,9 +29,19 @@ struct api_answer {
     const char *fields;       /* more header lines, static; NULL: none */
     const char *cache;        /* Cache-Control, static; NULL: no-store */
     const char *etag;         /* static; NULL: none */
+    struct buf more_fields;   /* header lines that are not static */
     bool is_gzip;
     bool is_later; /* comes with api_reloaded */
     struct buf body;
+};
+
+/* A form that was posted, for those who read it themselves. */
+struct api_form {
+    const struct api_access *access;
+    struct span form;
+    enum language language;
+    bool wants_html;
+    bool is_https; /* the browser says that it came over TLS, which others in front of us speak */
 };
 
 enum route_kind {
@@ -40,6 +54,15 @@ enum route_kind {
     ROUTE_LIST,   /* GET, or POST of JSON */
     ROUTE_OBJECT, /* GET, or DELETE */
     ROUTE_WORK,   /* POST alone; may take long: on threads of its own */
+    ROUTE_FORM,   /* GET, or POST of a form; not from pages of other sites */
+};
+
+/* Who may ask without a token where tokens are needed. */
+enum route_access {
+    ROUTE_GUARDED,
+    ROUTE_OPEN,
+    ROUTE_OPEN_HEALTH, /* as configured */
+    ROUTE_OPEN_METRICS,
 };
 
 struct prom_call;
@@ -49,6 +72,8 @@ struct route {
     void (*handle)(const struct api_request *req, struct api_answer *ret);
     void (*call)(struct prom_call *c); /* from ROUTE_CALL on: instead of handle */
     const char *help;                  /* for GET / */
+    enum route_access access;
+    void (*post)(const struct api_form *f, struct api_answer *ret); /* of ROUTE_FORM */
 };
 
 /* The row for that path, or NULL. */
@@ -57,6 +82,9 @@ const struct route *route_at(size_t i); /* NULL behind the last */
 
 /* Value of a query parameter (undecoded), p == NULL when absent. */
 struct span api_query_value(struct span query, struct span name);
+
+/* Whether it may be asked for by that session. */
+bool route_is_open(const struct route *r, const struct api_access *a, const struct session *s);
 
 /* Replaces the answer by {"error": text} with that status. */
 void api_answer_error(struct api_answer *a, int status, const char *text);
@@ -70,6 +98,15 @@ void requests_handle_recent(const struct api_request *req, struct api_answer *re
 void actions_handle_reload(const struct api_request *req, struct api_answer *ret);
 void status_handle_page(const struct api_request *req, struct api_answer *ret);
 void status_handle_json(const struct api_request *req, struct api_answer *ret);
+
+/* login.c */
+void login_handle_page(const struct api_request *req, struct api_answer *ret);
+void login_handle_style(const struct api_request *req, struct api_answer *ret);
+void login_handle_session(const struct api_request *req, struct api_answer *ret);
+void login_post(const struct api_form *f, struct api_answer *ret);
+void login_post_leave(const struct api_form *f, struct api_answer *ret);
+/* The refusal of who has shown no token: 401, or for people where the login page is. */
+void login_answer_needed(const struct api_request *req, struct api_answer *ret);
 
 /* collected.c */
 void collected_get(struct prom_call *c);

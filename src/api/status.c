@@ -7,6 +7,7 @@
 
 #include <errno.h>
 
+#include "api/fill.h"
 #include "api/language.h"
 #include "api/status_text.h"
 #include "base/limits.h"
@@ -88,20 +89,26 @@ static void pages_write(struct jsonw *w)
     jsonw_end_array(w);
 }
 
-static int placeholder_fill(struct span name, enum language l, struct span status, struct buf *out)
+struct page {
+    enum language language;
+    struct span status;
+};
+
+static int page_name(void *ctx, struct span name, struct buf *out)
 {
+    const struct page *p = ctx;
     struct buf json;
     struct jsonw w;
     int r;
 
     if (span_eq(name, SPAN("lang")))
-        return buf_append(out, span_cstr(language_tag(l)));
+        return buf_append(out, span_cstr(language_tag(p->language)));
     if (span_eq(name, SPAN("status")))
-        return script_append(out, status);
+        return script_append(out, p->status);
     buf_init(&json, STATUS_MAX);
     jsonw_init(&w, &json);
     if (span_eq(name, SPAN("words")))
-        language_words(l, &w);
+        language_words(p->language, &w);
     else
         pages_write(&w);
     r = jsonw_error(&w);
@@ -111,21 +118,11 @@ static int placeholder_fill(struct span name, enum language l, struct span statu
     return r;
 }
 
-/* The template with its "{{name}}" filled in. */
 static int html_render(enum language l, struct span status, struct buf *out)
 {
-    struct span rest = span_of(api_index_html, api_index_html_size);
-    int r = 0;
+    struct page p = {l, status};
 
-    while (r == 0 && rest.n > 0) {
-        r = buf_append(out, span_take(&rest, span_find(rest, SPAN("{{"))));
-        if (r < 0 || rest.n == 0)
-            break;
-        rest = span_from(rest, 2);
-        r = placeholder_fill(span_take(&rest, span_find(rest, SPAN("}}"))), l, status, out);
-        rest = span_from(rest, 2);
-    }
-    return r;
+    return fill_page(span_of(api_index_html, api_index_html_size), page_name, &p, out);
 }
 
 static bool wants_html(const struct http1_head *head)

@@ -7,13 +7,6 @@
 #include "api/web_bundle.h"
 #include "export/export.h"
 
-/* Everything comes from here; nothing is inline, and no page of another site shows us in a frame.
- */
-#define SECURITY                                                                                   \
-    "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "           \
-    "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; "              \
-    "frame-ancestors 'none'\r\nReferrer-Policy: no-referrer\r\n"
-
 static const struct web_file *file_find(struct span path)
 {
     for (size_t i = 0; i < web_bundle_n; i++)
@@ -67,7 +60,7 @@ void web_files_handle_app(const struct api_request *req, struct api_answer *ret)
         return;
     }
     ret->cache = "no-cache";
-    ret->fields = "Vary: Accept, Accept-Language, Cookie\r\n" SECURITY;
+    ret->fields = "Vary: Accept, Accept-Language, Cookie\r\n" WEB_FILES_SECURITY;
     file_answer(req, f, ret);
 }
 
@@ -77,6 +70,8 @@ void web_files_handle_index(const struct api_request *req, struct api_answer *re
 
     if (web_files_are_there() && span_find(accept, SPAN("text/html")) < accept.n)
         web_files_handle_app(req, ret);
+    else if (req->session->role == SESSION_NONE)
+        login_answer_needed(req, ret);
     else
         status_handle_page(req, ret);
 }
@@ -90,6 +85,6 @@ void web_files_handle_asset(const struct api_request *req, struct api_answer *re
         return;
     }
     ret->cache = "public, max-age=31536000, immutable";
-    ret->fields = SECURITY;
+    ret->fields = WEB_FILES_SECURITY;
     file_answer(req, f, ret);
 }

@@ -71,6 +71,9 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Times that reading from one side paused because the other side was slower."),
     COUNTER(STAT_KEY_CHECKS, "key_checks_total", "",
             "Gateway keys that clients showed and that were looked up, known or not."),
+    COUNTER(STAT_ADMIN_REFUSED, "admin_refused_total", "",
+            "Requests to the admin listener that showed no token, or none of ours, where one is "
+            "needed."),
     COUNTER(STAT_HTTP_BAD_MALFORMED, "bad_requests_total", "cause=\"malformed\"", HELP_BAD),
     COUNTER(STAT_HTTP_BAD_TOO_LARGE, "bad_requests_total", "cause=\"head_too_large\"", HELP_BAD),
     COUNTER(STAT_HTTP_BAD_TOO_SLOW, "bad_requests_total", "cause=\"too_slow\"", HELP_BAD),

@@ -3,6 +3,7 @@
  * cli/talk.h - one HTTP request to a running gateway, and its answer.
  *
  * Role:      commands that talk to the admin listener. Blocking: there is nothing else to do.
+ * Access:    sends the token in INFEROMETER_TOKEN along, where that variable is set.
  * Limits:    TALK_ANSWER_MAX of an answer, TALK_PATIENCE_S between two reads.
  * Threading: pure.
  */

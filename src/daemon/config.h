@@ -174,10 +174,14 @@ struct config {
     const char *file;                /* it was read from, borrowed; NULL: none */
     struct config_key_set _keys_set; /* those that file or command line told */
 
-    struct config_texts listen;     /* "ADDR:PORT" for clients */
-    char *listen_cert, *listen_key; /* files, for TLS on "listen"; "": plain HTTP */
-    char *admin_listen;             /* "ADDR:PORT" for metrics, health, API */
-    uint64_t workers;               /* resolved: at least 1 */
+    struct config_texts listen;               /* "ADDR:PORT" for clients */
+    char *listen_cert, *listen_key;           /* files, for TLS on "listen"; "": plain HTTP */
+    char *admin_listen;                       /* "ADDR:PORT" for metrics, health, API */
+    char *admin_token_file, *admin_token_env; /* who may change something; "" none */
+    char *admin_read_token_file, *admin_read_token_env; /* who may look */
+    bool admin_open_metrics, admin_open_health;         /* to everybody all the same */
+    int64_t admin_session_ns;                           /* how long a login holds */
+    uint64_t workers;                                   /* resolved: at least 1 */
     struct config_upstreams upstreams;
     struct config_texts aliases; /* "NAME=MODEL" */
     struct config_labels labels;

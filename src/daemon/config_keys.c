@@ -234,9 +234,76 @@ const struct config_key config_keys[] = {
         .def = "127.0.0.1:8401",
         .reload = CONFIG_RESTART,
         .offset = FIELD(admin_listen),
-        .help =
-            "Where metrics, health, and the admin API are served. It has no access control of its "
-            "own; keep it off public networks.",
+        .help = "Where pages, metrics, health, and the admin API are served. Without a token "
+                "(`admin.token_file`) an address that other machines reach is refused.",
+    },
+    {
+        .path = "admin.token_file",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(admin_token_file),
+        .example = "/etc/inferometer/admin.token",
+        .help = "File with the token that opens the admin listener, for looking and for changing "
+                "(silences, notes, reload): one line of 16 to 256 characters. Browsers log in with "
+                "it, programs send `Authorization: Bearer TOKEN`. Read again on reload. Empty: no "
+                "such token.",
+    },
+    {
+        .path = "admin.token_env",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(admin_token_env),
+        .example = "INFEROMETER_TOKEN",
+        .help = "Environment variable with that token instead of a file.",
+    },
+    {
+        .path = "admin.read_token_file",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(admin_read_token_file),
+        .example = "/etc/inferometer/read.token",
+        .help = "File with a token for looking only, likewise. Without one nobody is let in for "
+                "looking only; without `admin.token_file` and `admin.token_env` nobody may change "
+                "anything then.",
+    },
+    {
+        .path = "admin.read_token_env",
+        .type = &config_type_text,
+        .def = "",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(admin_read_token_env),
+        .example = "INFEROMETER_READ_TOKEN",
+        .help = "Environment variable with that token instead of a file.",
+    },
+    {
+        .path = "admin.open_metrics",
+        .type = &config_type_bool,
+        .def = "false",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(admin_open_metrics),
+        .help = "Serve `/metrics` without a token where there are tokens. Names of models and "
+                "tenants stand there.",
+    },
+    {
+        .path = "admin.open_health",
+        .type = &config_type_bool,
+        .def = "true",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(admin_open_health),
+        .help = "Likewise `/healthz` and `/readyz`.",
+    },
+    {
+        .path = "admin.session",
+        .type = &config_type_duration,
+        .def = "12h",
+        .min = 60 * NS_PER_S,
+        .max = 90 * 24 * 3600 * NS_PER_S,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(admin_session_ns),
+        .help = "How long a browser's login holds. Another token ends it at once.",
     },
     {
         .path = "usage.inject",

@@ -6,6 +6,7 @@
 #include "daemon/daemon_private.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -63,6 +64,17 @@ static int threads_start(struct daemon *d, struct err *reterr)
     return r < 0 ? err_set(reterr, r, "could not start the threads: %s", err_str(r)) : 0;
 }
 
+static int entrance_open(struct daemon *d, struct err *reterr)
+{
+    struct api_access access;
+    int r = entrance_read(d->config, &access, reterr);
+
+    if (r == 0)
+        entrance_take(&d->entrance, &access);
+    explicit_bzero(&access, sizeof(access));
+    return r;
+}
+
 int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
 {
     struct daemon *d = mem_zalloc(1, sizeof(*d));
@@ -74,11 +86,14 @@ int daemon_start(struct config *config, struct daemon **ret, struct err *reterr)
     d->config = config_ref(config);
     succession_init(&d->succession, &d->listeners, &d->control);
     overview_init(&d->overview);
+    entrance_init(&d->entrance);
     r = control_init(&d->control);
     if (r < 0)
         err_set(reterr, r, "could not start: %s", err_str(r));
     else
         r = tls_open(d, reterr);
+    if (r == 0)
+        r = entrance_open(d, reterr);
     if (r == 0)
         r = sockets_open(d, reterr);
     if (r == 0)
@@ -121,6 +136,7 @@ struct daemon *daemon_stop(struct daemon *d)
     mem_free(d->workers);
     succession_done(&d->succession);
     admin_free(d->admin);
+    entrance_done(&d->entrance);
     jsonlog_free(d->log);
     collecting_free(d->collecting);
     alarms_free(d->alarms);

@@ -17,6 +17,7 @@
 #include "daemon/control.h"
 #include "daemon/daemon.h"
 #include "daemon/discovery.h"
+#include "daemon/entrance.h"
 #include "daemon/history.h"
 #include "daemon/keywatch.h"
 #include "daemon/listeners.h"
@@ -59,6 +60,7 @@ struct daemon {
     struct worker **workers;
     size_t n_workers;
     struct admin *admin;
+    struct entrance entrance;
     struct control control;
     struct overview overview;
     struct succession succession;

@@ -6,6 +6,7 @@
 #include "daemon/daemon_private.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/limits.h"
 #include "base/log.h"
@@ -127,6 +128,7 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
     struct keywatch_reading keys = {0};
     struct alarms_files files = {0};
     struct collecting_files pages = {0};
+    struct api_access access = {.open_health = false};
     int r = reload_check(d->config, config, reterr);
 
     if (r == 0)
@@ -135,6 +137,8 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
         r = routing_build(config, d->listed, &routes, reterr);
     if (r == 0)
         r = listeners_check(&d->listeners, config, reterr);
+    if (r == 0)
+        r = entrance_read(config, &access, reterr);
     if (r == 0)
         r = keywatch_read(&d->keys, config->access_keys, &keys, reterr);
     if (r == 0 && d->alarms)
@@ -183,7 +187,9 @@ static int reload(struct daemon *d, struct config *config, struct file_mistakes 
         routes_unref(d->routes);
         d->routes = routes_ref(routes);
         keywatch_take(&d->keys, &keys);
+        entrance_take(&d->entrance, &access);
     }
+    explicit_bzero(&access, sizeof(access));
     if (r < 0)
         keywatch_again(&d->keys); /* some workers may have been told already */
     keywatch_drop(&keys);

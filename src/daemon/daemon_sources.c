@@ -27,6 +27,13 @@ static void source_inflight(void *arg, struct jsonw *w)
         worker_inflight_write(d->workers[i], w);
 }
 
+static void source_access(void *arg, struct api_access *ret)
+{
+    struct daemon *d = arg;
+
+    entrance_access(&d->entrance, ret);
+}
+
 static struct overview_of overview_of(struct daemon *d)
 {
     return (struct overview_of){.config = d->config,
@@ -212,7 +219,8 @@ static void watch(void *arg)
 
 int daemon_admin_open(struct daemon *d, struct err *reterr)
 {
-    struct api_sources sources = {.metrics = d->metrics,
+    struct api_sources sources = {.access = source_access,
+                                  .metrics = d->metrics,
                                   .recent = d->recent,
                                   .is_ready = source_is_ready,
                                   .inflight = source_inflight,

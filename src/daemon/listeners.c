@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "daemon/entrance.h"
 #include "io/listener.h"
 
 enum { BACKLOG = 4096, ADMIN_BACKLOG = 128 };
@@ -45,17 +46,36 @@ static int check_public(const struct config *c, const char *text, struct err *re
     return -EPERM;
 }
 
+static int check_admin_public(const struct config *c, const char *text, struct err *reterr)
+{
+    if (entrance_is_configured(c))
+        return 0;
+    err_set(reterr, -EPERM,
+            "%s is reachable from other machines, and everybody could use the admin listener: it "
+            "has no token",
+            text);
+    err_hint(reterr, "make one (openssl rand -hex 32 >admin.token; chmod 600 admin.token) and set "
+                     "admin.token_file to the file; or let admin.listen be an address of loopback");
+    return -EPERM;
+}
+
 int listeners_check(const struct listeners *l, const struct config *c, struct err *reterr)
 {
-    return l->is_public ? check_public(c, "a listen address", reterr) : 0;
+    int r = l->is_public ? check_public(c, "a listen address", reterr) : 0;
+
+    return r == 0 && l->is_admin_public ? check_admin_public(c, l->texts[l->n], reterr) : r;
 }
 
 /* Of the address as it is told, and of an inherited socket's own. */
 static int check_address(struct listeners *l, const struct config *c, const struct addr *at,
-                         const char *text, struct err *reterr)
+                         const char *text, bool is_admin, struct err *reterr)
 {
     if (addr_is_loopback(at))
         return 0;
+    if (is_admin) {
+        l->is_admin_public = true;
+        return check_admin_public(c, text, reterr);
+    }
     l->is_public = true;
     return check_public(c, text, reterr);
 }
@@ -68,8 +88,8 @@ static int open_one(struct listeners *l, const struct config *c, const char *tex
     struct addr at;
     int r = addr_parse(span_cstr(text), &at, reterr);
 
-    if (r == 0 && !is_admin)
-        r = check_address(l, c, &at, text, reterr);
+    if (r == 0)
+        r = check_address(l, c, &at, text, is_admin, reterr);
     if (r < 0)
         return r;
     s = inherited_find(in, &at, is_admin);
@@ -85,12 +105,10 @@ static int open_one(struct listeners *l, const struct config *c, const char *tex
     if (s && listener_adopt(r, &at) < 0) /* was done already; tells the address as bound */
         return open_error(-EINVAL, text, is_admin ? "admin" : "listen", reterr);
     addr_format(&at, l->texts[i]);
-    if (is_admin)
-        return 0;
-    if (!addr_is_loopback(&at) && c->access_keys[0] == '\0' && c->access_open)
+    if (!is_admin && !addr_is_loopback(&at) && c->access_keys[0] == '\0' && c->access_open)
         LOG_WARN("listening on %s: reachable from other machines, and access.open serves everybody",
                  l->texts[i]);
-    return check_address(l, c, &at, l->texts[i], reterr);
+    return check_address(l, c, &at, l->texts[i], is_admin, reterr);
 }
 
 int listeners_open(struct listeners *l, const struct config *c, struct inherited *in,

@@ -31,7 +31,8 @@ struct listeners {
     atomic_bool is_ours[LISTENERS_ALL_MAX];       /* nobody else holds it */
     atomic_bool is_lent[LISTENERS_ALL_MAX];       /* it is ours, but for one more process */
     size_t n_all;                                 /* open, admin included */
-    bool is_public; /* one of the clients' is reachable from other machines */
+    bool is_public;       /* one of the clients' is reachable from other machines */
+    bool is_admin_public; /* the admin listener's is */
 };
 
 /* All addresses of the configuration. What fits is taken from in. On failure what was opened stays

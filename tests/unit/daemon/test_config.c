@@ -114,7 +114,9 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "kafka: [{name: jobs, brokers: 'k:9092', groups: [g]}]\n"
                                "listen_tls: {cert: c.pem, key: k.pem}\n"
                                "access: {keys: /etc/k.json, open: true}\n"
-                               "admin: {listen: \":9\"}\n"
+                               "admin: {listen: \":9\", token_file: /t, token_env: T, "
+                               "read_token_file: /r, read_token_env: R, open_metrics: true, "
+                               "open_health: false, session: 5m}\n"
                                "usage: {inject: false}\n"
                                "timeline: {every: 7}\n"
                                "limits:\n"
@@ -197,6 +199,13 @@ static void test_all_keys(void **state)
     assert_int_equal(c->labels.items[1].max_values, LIMIT_LABEL_VALUES);
     assert_non_null(c->business);
     assert_string_equal(c->admin_listen, ":9");
+    assert_string_equal(c->admin_token_file, "/t");
+    assert_string_equal(c->admin_token_env, "T");
+    assert_string_equal(c->admin_read_token_file, "/r");
+    assert_string_equal(c->admin_read_token_env, "R");
+    assert_true(c->admin_open_metrics);
+    assert_false(c->admin_open_health);
+    assert_int_equal(c->admin_session_ns, 300 * NS_PER_S);
     assert_string_equal(c->access_keys, "/etc/k.json");
     assert_true(c->access_open);
     assert_false(c->usage_inject);
