@@ -26,7 +26,7 @@ function assertNowhere(texts) {
 /** Everything that a running gateway says somewhere. */
 async function everything(gateway) {
   const { pid } = gateway.process;
-  const pages = ['/', '/metrics', '/healthz', '/readyz', '/api/v1/status', '/api/v1/inflight',
+  const pages = ['/', '/status', '/metrics', '/healthz', '/readyz', '/api/v1/status', '/api/v1/inflight',
     '/api/v1/requests/recent?limit=1000'];
   const texts = {
     'the command line': readFileSync(`/proc/${pid}/cmdline`, 'utf8'),

@@ -78,7 +78,7 @@ test('every key of the status has words in both languages', async (t) => {
     return s.alerts && s.incidents ? s : null;
   });
   for (const language of ['en', 'zh-CN']) {
-    const { body } = await request(gateway.adminPort, '/', { headers: { accept: 'text/html', 'accept-language': language } });
+    const { body } = await request(gateway.adminPort, '/status', { headers: { accept: 'text/html', 'accept-language': language } });
     const words = JSON.parse(body.toString().match(/<script type="application\/json" id="words">(.*?)<\/script>/s)[1]);
     assert.deepEqual(keysOf(status).filter((key) => !words[key]), [], language);
   }
@@ -88,7 +88,7 @@ for (const [language, words] of [['en', ['in flight', 'listeners', 'serving']], 
   test(`the page fills itself, ${language}`, async (t) => {
     const upstream = await Sim.start(t);
     const gateway = await Gateway.start(t, { upstream });
-    const { headers, body } = await request(gateway.adminPort, '/',
+    const { headers, body } = await request(gateway.adminPort, '/status',
       { headers: { accept: 'text/html', 'accept-language': `${language};q=0.9,fr` } });
     assert.match(headers['content-type'], /^text\/html/);
     const page = body.toString();
