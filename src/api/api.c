@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "api/changes.h"
 #include "api/guard.h"
 #include "api/queries.h"
 #include "api/routes.h"
@@ -25,6 +26,7 @@ struct api {
     struct api_sources sources;
     struct http_server *server;
     struct queries *queries;
+    struct changes *changes;
     struct list later;     /* pending requests whose answer another thread makes */
     size_t n_unread_bytes; /* of answers that wait for their clients */
 };
@@ -44,6 +46,9 @@ struct pending {
     struct span path, query; /* in target */
     char *target;
     struct buf form;
+    bool is_change;
+    struct session who; /* of events */
+    struct changes_stream stream;
     struct query *under_way;
     size_t n_unread_bytes; /* of the answer, when it was sent */
 };
@@ -67,6 +72,7 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
     a->status = status;
     a->content_type = "application/json";
     a->is_gzip = false;
+    a->is_events = false;
     a->fields = a->cache = a->etag = NULL;
     buf_clear(&a->more_fields);
     buf_clear(&a->body);
@@ -201,6 +207,8 @@ static void answer_make(struct api *a, const struct http1_head *head, struct pen
     p->route = route_find(req.path);
     if (is_refused(&req, p->route, &p->answer))
         return;
+    p->is_change = methods[p->route->kind].is_change && !is_look(head->method);
+    p->who = session;
     if (p->route->post && !is_look(head->method))
         post_keep(&req, p);
     else if (p->route->call)
@@ -241,6 +249,7 @@ static void pending_free(struct pending *p)
     if (!p)
         return;
     list_remove(&p->link);
+    changes_leave(&p->stream);
     api_of(p)->n_unread_bytes -= p->n_unread_bytes;
     if (p->under_way)
         queries_leave(p->under_way);
@@ -294,6 +303,8 @@ static int fields_write(struct pending *p, struct buf *out)
 static void answer_send(struct pending *p)
 {
     struct http_server_conn *c = p->conn;
+    if (p->is_change && p->answer.status / 100 == 2)
+        changes_note(api_of(p)->changes);
     if (p->is_call && !is_room(p))
         queries_refuse(-ENOBUFS, &p->answer.body, &p->answer.status);
     struct span body = buf_span(&p->answer.body);
@@ -312,6 +323,31 @@ static void answer_send(struct pending *p)
         p->n_unread_bytes = body.n;
         api_of(p)->n_unread_bytes += body.n;
         buf_done(&p->answer.body); /* the rest is queued: on_drained ends the request */
+    }
+}
+
+static void on_stream_over(struct changes_stream *s)
+{
+    struct pending *p = CONTAINER_OF(s, struct pending, stream);
+    struct http_server_conn *c = p->conn;
+
+    pending_free(p);
+    http_server_end(c);
+}
+
+static void stream_begin(struct api *a, struct pending *p)
+{
+    struct buf fields;
+    buf_init(&fields, FIELDS_MAX_BYTES);
+    int r = fields_write(p, &fields);
+    if (r == 0)
+        r = changes_join(a->changes, &p->stream, p->conn, &p->who, buf_span(&fields));
+    buf_done(&fields);
+    if (r == -EAGAIN) {
+        api_answer_error(&p->answer, 503, "too many listen to events already");
+        answer_send(p);
+    } else if (r < 0) {
+        on_stream_over(&p->stream);
     }
 }
 
@@ -386,6 +422,8 @@ static void on_end(struct http_server_conn *c, struct stamp at)
         ask_reload(http_server_owner(c->server), p);
     else if (p->is_call)
         call_begin(http_server_owner(c->server), p);
+    else if (p->answer.is_events)
+        stream_begin(http_server_owner(c->server), p);
     else if (p->is_post)
         post_answer(http_server_owner(c->server), p);
     else
@@ -415,7 +453,8 @@ static void on_drained(struct http_server_conn *c)
 {
     const struct pending *p = c->request;
 
-    if (!p || !list_is_empty(&p->link) || p->under_way || http_server_queued_bytes(c) > 0)
+    if (!p || !list_is_empty(&p->link) || p->under_way || p->answer.is_events ||
+        http_server_queued_bytes(c) > 0)
         return;
     pending_free(c->request);
     http_server_end(c);
@@ -457,8 +496,11 @@ int api_new(struct loop *l, const struct api_sources *sources, struct api **ret)
     list_init(&a->later);
     r = queries_new(l, &a->sources, &a->queries);
     if (r == 0)
+        r = changes_new(l, &a->sources, on_stream_over, &a->changes);
+    if (r == 0)
         r = http_server_new(l, &api_ops, &config, a, &a->server);
     if (r < 0) {
+        changes_free(a->changes);
         queries_free(a->queries);
         mem_free(a);
         return r;
@@ -472,6 +514,7 @@ struct api *api_free(struct api *a)
     if (!a)
         return NULL;
     http_server_free(a->server);
+    changes_free(a->changes);
     queries_free(a->queries);
     mem_free(a);
     return NULL;

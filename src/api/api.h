@@ -40,10 +40,22 @@ struct api_access {
     char read_token[API_TOKEN_MAX + 1], write_token[API_TOKEN_MAX + 1]; /* "": there is none */
     bool open_metrics, open_health; /* /metrics; /healthz and /readyz: without a token */
     int64_t session_ns;             /* how long a browser's login holds */
+    uint64_t number;                /* another one when the tokens are */
     char origin[API_ORIGIN_MAX]; /* where people reach us beside Host: "https://a.example"; or "" */
 };
 
+/* Each is another number when there is something new. */
+struct api_versions {
+    uint64_t requests; /* finished */
+    uint64_t alerts;   /* states of alerts, silences */
+    uint64_t incidents;
+    uint64_t targets; /* up or down */
+    uint64_t config;  /* reloads, taken or not */
+};
+
 struct api_sources {
+    /* NULL: nothing ever is. */
+    void (*versions)(void *arg, struct api_versions *ret);
     /* What is in force now. NULL: everybody may everything. */
     void (*access)(void *arg, struct api_access *ret);
     const struct metrics *metrics;

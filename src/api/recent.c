@@ -19,6 +19,7 @@ struct recent {
     size_t capacity;
     size_t n;    /* lines held */
     size_t next; /* slot of the next line */
+    uint64_t n_pushed;
     struct line lines[];
 };
 
@@ -84,8 +85,17 @@ void recent_push(struct recent *r, struct span line)
     if (line.n == 0 || line.n > RECENT_LINE_MAX)
         return;
     pthread_mutex_lock(&r->lock);
+    r->n_pushed++;
     keep(r, line);
     pthread_mutex_unlock(&r->lock);
+}
+
+uint64_t recent_n_pushed(struct recent *r)
+{
+    pthread_mutex_lock(&r->lock);
+    uint64_t n = r->n_pushed;
+    pthread_mutex_unlock(&r->lock);
+    return n;
 }
 
 void recent_write(struct recent *r, size_t max, struct jsonw *w)

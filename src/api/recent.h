@@ -9,6 +9,7 @@
 #define API_RECENT_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/attr.h"
 #include "base/jsonw.h"
@@ -23,6 +24,9 @@ struct recent *recent_free(struct recent *r);
 
 /* line: one JSON object, with or without line end. */
 void recent_push(struct recent *r, struct span line);
+
+/* How many were pushed so far; any thread. */
+uint64_t recent_n_pushed(struct recent *r);
 
 /* Writes up to max objects into the array that is open in w, the newest first. */
 void recent_write(struct recent *r, size_t max, struct jsonw *w);

@@ -31,7 +31,8 @@ struct api_answer {
     const char *etag;         /* static; NULL: none */
     struct buf more_fields;   /* header lines that are not static */
     bool is_gzip;
-    bool is_later; /* comes with api_reloaded */
+    bool is_later;  /* comes with api_reloaded */
+    bool is_events; /* goes on and on: api/changes.h */
     struct buf body;
 };
 
@@ -88,6 +89,9 @@ bool route_is_open(const struct route *r, const struct api_access *a, const stru
 
 /* Replaces the answer by {"error": text} with that status. */
 void api_answer_error(struct api_answer *a, int status, const char *text);
+
+/* changes.c */
+void changes_handle(const struct api_request *req, struct api_answer *ret);
 
 /* health.c, metrics_page.c, requests.c, status.c, actions.c */
 void health_handle_healthz(const struct api_request *req, struct api_answer *ret);

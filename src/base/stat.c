@@ -71,6 +71,8 @@ const struct stat_desc stat_table[STAT_COUNT_] = {
             "Times that reading from one side paused because the other side was slower."),
     COUNTER(STAT_KEY_CHECKS, "key_checks_total", "",
             "Gateway keys that clients showed and that were looked up, known or not."),
+    COUNTER(STAT_TARGET_CHANGES, "target_changes_total", "",
+            "Times that a scraped target came up or went down, its first scrape included."),
     COUNTER(STAT_ADMIN_REFUSED, "admin_refused_total", "",
             "Requests to the admin listener that showed no token, or none of ours, where one is "
             "needed."),

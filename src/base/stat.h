@@ -39,6 +39,7 @@ enum stat_id {
     STAT_BYTES_UPSTREAM_OUT,
     STAT_READS_PAUSED,
     STAT_KEY_CHECKS,             /* each one hash */
+    STAT_TARGET_CHANGES,         /* up or down */
     STAT_ADMIN_REFUSED,          /* no token, or none of ours */
     STAT_HTTP_BAD_MALFORMED,     /* 400 */
     STAT_HTTP_BAD_TOO_LARGE,     /* 431 */

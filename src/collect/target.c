@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/mem.h"
+#include "base/stat.h"
 #include "collect/target_private.h"
 
 enum { STATUS_OK = 200, SECRETS_MAX = 1 << 20 };
@@ -219,6 +220,8 @@ static int tell_own(struct target *t, const struct outcome *o, struct batch *out
 
 static void set_state(struct target *t, const struct outcome *o)
 {
+    if (!t->state.is_known || t->state.is_up != !o->fault)
+        stat_inc(STAT_TARGET_CHANGES);
     t->was_up = t->was_up || !o->fault;
     t->state = (struct target_state){
         .is_known = true,

@@ -53,6 +53,10 @@ int alarms_use_incidents(struct alarms *a, void (*use)(void *ctx, struct inciden
 int alarms_use_review(struct alarms *a, void (*use)(void *ctx, const struct review_question *from),
                       void *ctx);
 
+/* Numbers that are others when something is new: states of alerts and silences; incidents. NULL is
+ * allowed. */
+void alarms_versions(struct alarms *a, uint64_t *ret_alerts, uint64_t *ret_incidents);
+
 /* "rules": {...}, "alerts": {...} into the object that is open in w. */
 void alarms_write(struct alarms *a, struct jsonw *w);
 

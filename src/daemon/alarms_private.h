@@ -27,6 +27,7 @@ struct alarms {
     char *dir;
     char *admin; /* address of the admin listener, as bound */
     _Atomic bool must_stop;
+    _Atomic uint64_t n_notices; /* that rules gave so far */
     bool has_thread;
 
     pthread_mutex_t lock; /* of the following; alerts and incidents are set once, by the thread */

@@ -3,7 +3,7 @@
  * daemon/alarms_status.c - rules, alerts and incidents in numbers, for the status.
  */
 #include "base/stat.h"
-#include "daemon/alarms.h"
+#include "daemon/alarms_private.h"
 
 struct figure {
     const char *key;
@@ -74,4 +74,42 @@ void alarms_write(struct alarms *a, struct jsonw *w)
     (void)alarms_use_rules(a, rules_status_write, w);
     (void)alarms_use_alerts(a, alerts_status_write, w);
     (void)alarms_use_incidents(a, incidents_status_write, w);
+}
+
+/* --- whether something is new --- */
+
+/* Sums of counts that move apart: what goes from one to another one changes them. */
+enum { WEIGHT = 1000003 };
+
+static void rules_version(void *ctx, struct rules *r)
+{
+    uint64_t *n = ctx;
+    struct rules_stats now;
+    rules_stats(r, &now);
+    *n = (*n * WEIGHT + now.n_pending) * WEIGHT + now.n_firing;
+}
+
+static void alerts_version(void *ctx, struct alerts *a)
+{
+    uint64_t *n = ctx;
+    struct alerts_stats now;
+    alerts_stats(a, &now);
+    *n = ((*n * WEIGHT + now.n_active) * WEIGHT + now.n_silences) * WEIGHT + now.n_delivered;
+}
+
+static void incidents_version(void *ctx, struct incidents *i)
+{
+    uint64_t *n = ctx;
+    struct incidents_stats now;
+    incidents_stats(i, &now);
+    *n = (*n * WEIGHT + now.n_open) * WEIGHT + now.n_waiting;
+}
+
+void alarms_versions(struct alarms *a, uint64_t *ret_alerts, uint64_t *ret_incidents)
+{
+    *ret_alerts = *ret_incidents =
+        a ? atomic_load_explicit(&a->n_notices, memory_order_relaxed) : 0;
+    (void)alarms_use_rules(a, rules_version, ret_alerts);
+    (void)alarms_use_alerts(a, alerts_version, ret_alerts);
+    (void)alarms_use_incidents(a, incidents_version, ret_incidents);
 }

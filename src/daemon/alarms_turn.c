@@ -58,6 +58,7 @@ static uint64_t on_written(void *ctx)
 static void on_notify(void *ctx, const struct alert_notice *notices, size_t n)
 {
     struct alarms *a = ctx;
+    atomic_fetch_add_explicit(&a->n_notices, n, memory_order_relaxed);
     /* First, so that it is there when delivery has found the requests behind an alert. */
     if (a->incidents && incidents_put(a->incidents, notices, n, now_ms()) < 0)
         LOG_WARN("%zu alerts could not be taken into an incident, trying again", n);

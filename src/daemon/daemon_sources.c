@@ -34,6 +34,16 @@ static void source_access(void *arg, struct api_access *ret)
     entrance_access(&d->entrance, ret);
 }
 
+static void source_versions(void *arg, struct api_versions *ret)
+{
+    struct daemon *d = arg;
+
+    ret->requests = recent_n_pushed(d->recent);
+    alarms_versions(d->alarms, &ret->alerts, &ret->incidents);
+    ret->targets = stat_sum(STAT_TARGET_CHANGES);
+    ret->config = stat_sum(STAT_CONFIG_RELOADS) + stat_sum(STAT_CONFIG_RELOAD_FAILURES);
+}
+
 static struct overview_of overview_of(struct daemon *d)
 {
     return (struct overview_of){.config = d->config,
@@ -219,7 +229,8 @@ static void watch(void *arg)
 
 int daemon_admin_open(struct daemon *d, struct err *reterr)
 {
-    struct api_sources sources = {.access = source_access,
+    struct api_sources sources = {.versions = source_versions,
+                                  .access = source_access,
                                   .metrics = d->metrics,
                                   .recent = d->recent,
                                   .is_ready = source_is_ready,

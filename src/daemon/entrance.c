@@ -144,10 +144,17 @@ int entrance_read(const struct config *c, struct api_access *ret, struct err *re
     return r;
 }
 
+static bool is_same(const struct api_access *a, const struct api_access *b)
+{
+    return strcmp(a->read_token, b->read_token) == 0 && strcmp(a->write_token, b->write_token) == 0;
+}
+
 void entrance_take(struct entrance *e, const struct api_access *a)
 {
     (void)pthread_mutex_lock(&e->_lock);
+    uint64_t number = e->_now.number + !is_same(a, &e->_now);
     e->_now = *a;
+    e->_now.number = number;
     (void)pthread_mutex_unlock(&e->_lock);
 }
 

@@ -141,6 +141,16 @@ static void test_what_is_in_force(void **state)
     entrance_access(&e, &got);
     assert_string_equal(got.write_token, TOKEN);
     assert_true(got.open_metrics);
+    /* Streams of events go on unless tokens are others. */
+    uint64_t number = got.number;
+    given.open_metrics = false;
+    entrance_take(&e, &given);
+    entrance_access(&e, &got);
+    assert_int_equal(got.number, number);
+    given.read_token[0] = 'r';
+    entrance_take(&e, &given);
+    entrance_access(&e, &got);
+    assert_int_equal(got.number, number + 1);
     entrance_done(&e);
     assert_string_equal(e._now.write_token, "");
 }
