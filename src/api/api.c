@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "api/changes.h"
-#include "api/guard.h"
+#include "api/methods.h"
 #include "api/queries.h"
 #include "api/routes.h"
 #include "api/web_files.h"
@@ -84,44 +84,6 @@ void api_answer_error(struct api_answer *a, int status, const char *text)
         buf_clear(&a->body);
 }
 
-/* What a resource may be asked with, and the refusal of the rest. */
-static const struct {
-    const char *also; /* beside GET and HEAD; NULL: nothing */
-    bool is_change;   /* what is not GET or HEAD changes something */
-    bool is_change_only;
-    const char *why, *allow;
-} methods[] = {
-    [ROUTE_PAGE] = {NULL, false, false, "only GET and HEAD are served here",
-                    "Allow: GET, HEAD\r\n"},
-    [ROUTE_CHANGE] = {"POST", true, true, "only POST is served here", "Allow: POST\r\n"},
-    [ROUTE_CALL] = {"POST", false, false, "only GET, HEAD and POST are served here",
-                    "Allow: GET, HEAD, POST\r\n"},
-    [ROUTE_QUERY] = {"POST", false, false, "only GET, HEAD and POST are served here",
-                     "Allow: GET, HEAD, POST\r\n"},
-    [ROUTE_VIEW] = {NULL, false, false, "only GET and HEAD are served here",
-                    "Allow: GET, HEAD\r\n"},
-    [ROUTE_LIST] = {"POST", true, false, "only GET, HEAD and POST are served here",
-                    "Allow: GET, HEAD, POST\r\n"},
-    [ROUTE_OBJECT] = {"DELETE", true, false, "only GET, HEAD and DELETE are served here",
-                      "Allow: GET, HEAD, DELETE\r\n"},
-    [ROUTE_WORK] = {"POST", true, true, "only POST is served here", "Allow: POST\r\n"},
-    [ROUTE_FORM] = {"POST", false, false, "only GET, HEAD and POST are served here",
-                    "Allow: GET, HEAD, POST\r\n"},
-};
-
-static bool is_look(struct span method)
-{
-    return span_eq(method, SPAN("GET")) || span_eq(method, SPAN("HEAD"));
-}
-
-static bool is_method_of(const struct route *route, struct span method)
-{
-    const char *also = methods[route->kind].also;
-    if (is_look(method))
-        return !methods[route->kind].is_change_only;
-    return also && span_eq(method, span_cstr(also));
-}
-
 /* Keeps what a call needs when the request is whole. */
 static void call_keep(const struct http1_head *head, struct pending *p)
 {
@@ -134,7 +96,7 @@ static void call_keep(const struct http1_head *head, struct pending *p)
     p->query = span_of(p->target, head->target.n);
     p->path = span_split(&p->query, '?');
     p->is_call = true;
-    p->method = is_look(head->method)                   ? SPAN("GET")
+    p->method = methods_is_look(head->method)           ? SPAN("GET")
                 : span_eq(head->method, SPAN("DELETE")) ? SPAN("DELETE")
                                                         : SPAN("POST");
     p->has_form = span_starts_with(type, SPAN("application/x-www-form-urlencoded"));
@@ -149,40 +111,6 @@ static void post_keep(const struct api_request *req, struct pending *p)
     p->posted.language = web_files_language(req->head);
     p->posted.wants_html = span_find(accept, SPAN("text/html")) < accept.n;
     p->posted.is_https = span_starts_with(origin, SPAN("https://"));
-}
-
-/* Why a request that changes something is refused; NULL: it is not. */
-static const char *change_refusal(const struct api_request *req, const struct route *route)
-{
-    if (is_look(req->head->method))
-        return NULL;
-    if (route->kind == ROUTE_FORM)
-        return guard_is_foreign(req->head, req->access)
-                   ? "this request comes from a page of another site"
-                   : NULL;
-    if (!methods[route->kind].is_change)
-        return NULL;
-    return req->session->role < SESSION_WRITE ? "this token is for looking only"
-                                              : guard_refusal(req->head, req->session, req->access);
-}
-
-/* Refused: the answer is there. */
-static bool is_refused(const struct api_request *req, const struct route *route,
-                       struct api_answer *ret)
-{
-    const char *why = NULL;
-
-    if (!route)
-        api_answer_error(ret, 404, "no such page; GET / lists what there is");
-    else if (!route_is_open(route, req->access, req->session))
-        login_answer_needed(req, ret);
-    else if (!is_method_of(route, req->head->method))
-        api_answer_error(ret, 405, methods[route->kind].why);
-    else if ((why = change_refusal(req, route)))
-        api_answer_error(ret, 403, why);
-    else
-        return false;
-    return true;
 }
 
 static void access_read(const struct api *a, struct api_access *ret)
@@ -205,11 +133,11 @@ static void answer_make(struct api *a, const struct http1_head *head, struct pen
 
     req.path = span_split(&req.query, '?');
     p->route = route_find(req.path);
-    if (is_refused(&req, p->route, &p->answer))
+    if (methods_refuse(&req, p->route, &p->answer))
         return;
-    p->is_change = methods[p->route->kind].is_change && !is_look(head->method);
+    p->is_change = methods_is_change(p->route, head->method);
     p->who = session;
-    if (p->route->post && !is_look(head->method))
+    if (p->route->post && !methods_is_look(head->method))
         post_keep(&req, p);
     else if (p->route->call)
         call_keep(head, p);
@@ -275,11 +203,6 @@ static void on_body(struct http_server_conn *c, struct span bytes, struct stamp 
     }
 }
 
-static const char *allow_field(const struct pending *p)
-{
-    return p->answer.status == 405 ? methods[p->route->kind].allow : "";
-}
-
 /* Clients that read slowly do not take the memory of everybody else. */
 static bool is_room(const struct pending *p)
 {
@@ -290,13 +213,14 @@ static bool is_room(const struct pending *p)
 static int fields_write(struct pending *p, struct buf *out)
 {
     const struct api_answer *a = &p->answer;
-    int r = buf_printf(out,
-                       "Content-Type: %s\r\nCache-Control: %s\r\n"
-                       "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s%s",
-                       a->content_type, a->cache ? a->cache : "no-store",
-                       a->is_gzip ? "Content-Encoding: gzip\r\n" : "", allow_field(p),
-                       a->etag ? "ETag: " : "", a->etag ? a->etag : "", a->etag ? "\r\n" : "",
-                       a->fields ? a->fields : "");
+    int r =
+        buf_printf(out,
+                   "Content-Type: %s\r\nCache-Control: %s\r\n"
+                   "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s%s",
+                   a->content_type, a->cache ? a->cache : "no-store",
+                   a->is_gzip ? "Content-Encoding: gzip\r\n" : "",
+                   p->answer.status == 405 ? methods_allow(p->route) : "", a->etag ? "ETag: " : "",
+                   a->etag ? a->etag : "", a->etag ? "\r\n" : "", a->fields ? a->fields : "");
     return r < 0 ? r : buf_append(out, buf_span(&a->more_fields));
 }
 

@@ -104,6 +104,9 @@ struct api_sources {
     /* Members into the object that is open in w: what is scraped and measured beside the traffic
      * (collect/collector.h). NULL: nothing is. */
     void (*collected)(void *arg, struct jsonw *w);
+    /* Members into the object that is open in w: what tokens cost (daemon/prices.h). NULL: nobody
+     * knows. */
+    void (*prices)(void *arg, struct jsonw *w);
     void *arg;
 };
 

@@ -4,11 +4,12 @@
 #include "api/prom.h"
 #include "api/routes.h"
 
-void collected_get(struct prom_call *c)
+/* An object whose members a source writes. */
+static void answer(struct prom_call *c, void (*write)(void *arg, struct jsonw *w))
 {
     jsonw_begin_object(&c->w);
-    if (c->sources->collected)
-        c->sources->collected(c->sources->arg, &c->w);
+    if (write)
+        write(c->sources->arg, &c->w);
     jsonw_end_object(&c->w);
     int r = jsonw_error(&c->w);
     if (r == 0)
@@ -17,4 +18,14 @@ void collected_get(struct prom_call *c)
         prom_fail(c, PROM_EXECUTION, "the answer is too large");
     else if (r < 0)
         prom_fail_memory(c);
+}
+
+void collected_get(struct prom_call *c)
+{
+    answer(c, c->sources->collected);
+}
+
+void collected_prices(struct prom_call *c)
+{
+    answer(c, c->sources->prices);
 }

@@ -160,8 +160,10 @@ void login_answer_needed(const struct api_request *req, struct api_answer *ret)
 
     stat_inc(STAT_ADMIN_REFUSED);
     if (!is_visit(req)) {
-        api_answer_error(ret, 401,
-                         "a token is needed here: Authorization: Bearer TOKEN, or POST /login");
+        api_answer_error(
+            ret, 401,
+            "a token is needed here: Authorization: Bearer TOKEN (commands take it from "
+            "INFEROMETER_TOKEN), or POST /login");
         ret->fields = "WWW-Authenticate: Bearer realm=\"inferometer\"\r\n";
         return;
     }

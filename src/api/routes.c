@@ -49,6 +49,7 @@ static const struct route routes[] = {
      ROUTE_GUARDED, NULL},
     CALL("collected", ROUTE_QUERY, collected_get,
          "what is scraped and measured beside the traffic, and what was recognised"),
+    CALL("prices", ROUTE_CALL, collected_prices, "what tokens cost, as cost.prices tells"),
     PAGE("/api/v1/inflight", requests_handle_inflight, "open requests"),
     PAGE("/api/v1/requests/recent", requests_handle_recent,
          "last finished requests, newest first; ?limit=N"),

@@ -114,6 +114,7 @@ void login_answer_needed(const struct api_request *req, struct api_answer *ret);
 
 /* collected.c */
 void collected_get(struct prom_call *c);
+void collected_prices(struct prom_call *c);
 
 /* alerting.c, alerting_v2.c */
 void alerting_rules(struct prom_call *c);

@@ -118,14 +118,15 @@ static int request_write(const struct talk_place *at, const struct talk_question
                          struct buf *out)
 {
     bool is_unix = strncmp(at->host, "unix:", 5) == 0;
-    const char *token = getenv("INFEROMETER_TOKEN");
+    const char *set = getenv("INFEROMETER_TOKEN");
+    struct span token = span_of(set, set ? strcspn(set, "\r\n") : 0);
     int r = buf_printf(
         out,
         "%s %s%s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n"
-        "Content-Type: %s\r\nAccept: %s\r\nContent-Length: %zu\r\n%s%s%s\r\n",
+        "Content-Type: %s\r\nAccept: %s\r\nContent-Length: %zu\r\n%s%.*s%s\r\n",
         q->method ? q->method : "POST", at->prefix, q->path, is_unix ? "localhost" : at->host,
         q->type ? q->type : "application/x-www-form-urlencoded", q->accept, q->form.n,
-        token ? "Authorization: Bearer " : "", token ? token : "", token ? "\r\n" : "");
+        token.n > 0 ? "Authorization: Bearer " : "", SPAN_ARG(token), token.n > 0 ? "\r\n" : "");
     return r ? r : buf_append(out, q->form);
 }
 

@@ -159,6 +159,17 @@ struct config_kafkas {
     size_t n;
 };
 
+/* What a million tokens of a model cost (daemon/prices.h). */
+struct config_price {
+    char *model; /* its name, or the beginning of several and '*' */
+    double prompt, cached, completion;
+};
+
+struct config_prices {
+    struct config_price *items;
+    size_t n;
+};
+
 /* Who is asked about GPUs. */
 enum config_gpu { CONFIG_GPU_AUTO, CONFIG_GPU_NVML, CONFIG_GPU_SMI, CONFIG_GPU_NONE };
 
@@ -259,6 +270,9 @@ struct config {
     int64_t query_timeout_ns;
     uint64_t query_max_samples;
     uint64_t query_max_bytes;
+
+    char *currency;
+    struct config_prices prices;
 
     char *log_file; /* of request records: a path, "-" standard output, "" none */
     char *data_dir; /* "": nothing is kept */

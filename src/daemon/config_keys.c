@@ -13,6 +13,7 @@
 #include "daemon/config_collect.h"
 #include "daemon/config_items.h"
 #include "daemon/config_labels.h"
+#include "daemon/config_prices.h"
 #include "daemon/config_slos.h"
 #include "daemon/config_upstreams.h"
 
@@ -892,6 +893,25 @@ const struct config_key config_keys[] = {
         .reload = CONFIG_RELOAD,
         .offset = FIELD(query_max_bytes),
         .help = "Memory that a query may take. Two queries run at a time.",
+    },
+    {
+        .path = "cost.currency",
+        .type = &config_type_currency,
+        .def = "USD",
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(currency),
+        .help = "What `cost.prices` are told in.",
+    },
+    {
+        .path = "cost.prices",
+        .type = &config_type_items,
+        .def = "[]",
+        .max = 256,
+        .reload = CONFIG_RELOAD,
+        .offset = FIELD(prices),
+        .item = &config_item_price,
+        .help = "What tokens cost, by model: pages show cost by these (`/api/v1/prices`). Models "
+                "that are not there have none.",
     },
     {
         .path = "log.file",

@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "base/stat.h"
+#include "daemon/prices.h"
 
 /* --- what the admin listener asks (on the admin thread) --- */
 
@@ -62,8 +63,10 @@ static void source_status(void *arg, struct jsonw *w)
     (void)pthread_mutex_lock(&d->lock);
     of = overview_of(d);
     overview_write(&d->overview, &of, w);
+    struct config *c = config_ref(d->config);
     (void)pthread_mutex_unlock(&d->lock);
-    history_write(d->store, w);
+    history_write(d->store, c, w);
+    config_unref(c);
     alarms_write(d->alarms, w);
 }
 
@@ -189,6 +192,15 @@ static void source_collected(void *arg, struct jsonw *w)
         collector_write_state(collecting_collector(d->collecting), w);
 }
 
+static void source_prices(void *arg, struct jsonw *w)
+{
+    struct daemon *d = arg;
+
+    (void)pthread_mutex_lock(&d->lock);
+    prices_write(d->config, w);
+    (void)pthread_mutex_unlock(&d->lock);
+}
+
 /* --- what the admin thread does once a second --- */
 
 static void watch_upstreams(void *arg)
@@ -250,6 +262,7 @@ int daemon_admin_open(struct daemon *d, struct err *reterr)
                                   .dropped_targets = source_dropped_targets,
                                   .dropped_counts = source_dropped_counts,
                                   .collected = source_collected,
+                                  .prices = source_prices,
                                   .own_labels = d->own_labels,
                                   .arg = d};
     int r = admin_new(d->listeners.fds[d->listeners.n], &sources, watch, &d->admin);

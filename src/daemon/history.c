@@ -73,7 +73,25 @@ static const char *state_of(const struct store_status *now)
     return now->is_open ? "writing" : "waiting";
 }
 
-void history_write(struct store *s, struct jsonw *w)
+/* How long what is kept: in seconds; 0 bytes: no limit. */
+static void keep_write(const struct config *c, struct jsonw *w)
+{
+    const struct {
+        const char *key;
+        int64_t ns;
+    } times[] = {
+        {"interval_s", c->history_interval_ns},   {"keep_raw_s", c->history_keep_ns[0]},
+        {"keep_5m_s", c->history_keep_ns[1]},     {"keep_1h_s", c->history_keep_ns[2]},
+        {"keep_requests_s", c->requests_keep_ns},
+    };
+
+    for (size_t i = 0; i < ARRAY_LEN(times); i++)
+        jsonw_put_u64(w, times[i].key, (uint64_t)(times[i].ns / NS_PER_S));
+    jsonw_put_u64(w, "series_max_disk_bytes", c->history_max_disk);
+    jsonw_put_u64(w, "rows_max_disk_bytes", c->requests_max_disk);
+}
+
+void history_write(struct store *s, const struct config *c, struct jsonw *w)
 {
     struct store_status now;
 
@@ -94,6 +112,7 @@ void history_write(struct store *s, struct jsonw *w)
     jsonw_put_u64(w, "rows_disk_bytes", (uint64_t)now.rows.disk_bytes);
     jsonw_put_u64(w, "rows_waiting", now.n_waiting + now.n_spilled);
     jsonw_put_u64(w, "rows_lost", now.n_lost);
+    keep_write(c, w);
     jsonw_end_object(w);
 }
 

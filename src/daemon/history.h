@@ -27,7 +27,7 @@ int history_open(const struct config *c, const struct metrics *metrics, struct l
 void history_configure(struct store *s, const struct config *c);
 
 /* "history": {...} into the object that is open in w. s may be NULL. */
-void history_write(struct store *s, struct jsonw *w);
+void history_write(struct store *s, const struct config *c, struct jsonw *w);
 
 /* The program itself as a target of scrapes, as Prometheus' API tells of one. */
 void history_target_write(const struct config *c, const char *instance, struct jsonw *w);

@@ -158,6 +158,8 @@ static const char all_keys[] = "listen: [\"0.0.0.0:1\", \"[::1]:2\", localhost:3
                                "alerting: {file: /a.yml, alertmanagers: ['http://am:9093'], "
                                "external_url: 'http://i'}\n"
                                "query: {timeout: 10s, max_samples: 11000, max_memory: 12MiB}\n"
+                               "cost: {currency: EUR, prices: [{model: m, prompt: 0.5, "
+                               "completion: 1.25}]}\n"
                                "log:\n"
                                "  file: ''\n"
                                "  level: debug\n";
