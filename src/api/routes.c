@@ -40,6 +40,8 @@ static const struct route routes[] = {
     OPEN_PAGE("/readyz", health_handle_readyz, ROUTE_OPEN_HEALTH,
               "200 while traffic may be sent here"),
     PAGE("/api/v1/status", status_handle_json, "the same as JSON"),
+    PAGE("/api/v1/definitions", definitions_handle,
+         "what every metric, field and figure means, in English and Chinese"),
     PAGE("/api/v1/events", changes_handle, "what has changed, as server-sent events"),
     {SPAN_INIT("/graph"), ROUTE_QUERY, NULL, prom_query_graph,
      "where links in alerts lead: g0.expr at this moment, as /api/v1/query answers", ROUTE_GUARDED,

@@ -90,6 +90,9 @@ bool route_is_open(const struct route *r, const struct api_access *a, const stru
 /* Replaces the answer by {"error": text} with that status. */
 void api_answer_error(struct api_answer *a, int status, const char *text);
 
+/* definitions.c */
+void definitions_handle(const struct api_request *req, struct api_answer *ret);
+
 /* changes.c */
 void changes_handle(const struct api_request *req, struct api_answer *ret);
 

@@ -40,7 +40,7 @@ int source_out_end(struct source_out *o, struct err *reterr)
     return err_set(reterr, o->r, "what was measured could not be kept: %s", err_str(o->r));
 }
 
-int source_out_to_markdown(struct buf *out)
+const struct source_series *source_out_at(size_t i, const char **ret_source)
 {
     static const struct {
         const char *name;
@@ -52,6 +52,19 @@ int source_out_to_markdown(struct buf *out)
         {"clock", host_clock_series, &host_clock_series_n},
         {"kafka", kafka_series, &kafka_series_n},
     };
+
+    for (size_t k = 0; k < ARRAY_LEN(tables); i -= *tables[k++].n) {
+        *ret_source = tables[k].name;
+        if (i < *tables[k].n)
+            return &tables[k].rows[i];
+    }
+    return NULL;
+}
+
+int source_out_to_markdown(struct buf *out)
+{
+    const struct source_series *s;
+    const char *source;
     int r = buf_printf(out, "\n## What is measured here and not scraped\n\n"
                             "The machine itself, and Kafka, which is asked. Besides the signals "
                             "above, which the sources\nof GPUs and Kafka have as well. What "
@@ -59,13 +72,8 @@ int source_out_to_markdown(struct buf *out)
                             "| metric | source | type | unit | labels | what it is |\n"
                             "|---|---|---|---|---|---|\n");
 
-    for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
-        for (size_t k = 0; k < *tables[i].n && r == 0; k++) {
-            const struct source_series *s = &tables[i].rows[k];
-
-            r = buf_printf(out, "| `%s` | %s | %s | %s | %s | %s |\n", s->series, tables[i].name,
-                           metric_type_name(s->type), s->unit, s->labels, s->help);
-        }
-    }
+    for (size_t i = 0; r == 0 && (s = source_out_at(i, &source)); i++)
+        r = buf_printf(out, "| `%s` | %s | %s | %s | %s | %s |\n", s->series, source,
+                       metric_type_name(s->type), s->unit, s->labels, s->help);
     return r;
 }

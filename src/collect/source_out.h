@@ -38,7 +38,11 @@ void source_out_add(struct source_out *o, const char *series, const struct label
 /* 0, or the first failure: then nothing was added, and reterr says so. */
 int source_out_end(struct source_out *o, struct err *reterr) WARN_UNUSED;
 
-/* The tables of all sources, a section of docs/METRICS.md. */
+/* The rows of all sources' tables, one after the other; NULL behind the last. *ret_source: whose.
+ */
+const struct source_series *source_out_at(size_t i, const char **ret_source);
+
+/* The same, a section of docs/METRICS.md. */
 int source_out_to_markdown(struct buf *out) WARN_UNUSED;
 
 #endif

@@ -83,7 +83,9 @@ struct target_state {
 /* Valid until the next reply. */
 struct target_state target_state(const struct target *t);
 
-/* Series about targets, pages and sources: a section of docs/METRICS.md. */
+/* Series about targets, pages and sources, NULL behind the last; a section of docs/METRICS.md. */
+struct source_series;
+const struct source_series *target_series_at(size_t i);
 int target_series_to_markdown(struct buf *out) WARN_UNUSED;
 
 #endif

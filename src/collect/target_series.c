@@ -26,6 +26,11 @@ static const struct source_series series[] = {
      "is no such thing."},
 };
 
+const struct source_series *target_series_at(size_t i)
+{
+    return i < ARRAY_LEN(series) ? &series[i] : NULL;
+}
+
 int target_series_to_markdown(struct buf *out)
 {
     int r = buf_printf(out, "\n## About what is scraped\n\n"
