@@ -12,7 +12,7 @@
 #include "api/cookie.h"
 #include "base/num.h"
 
-enum { MAC_BYTES = SESSION_MAC_HEX / 2, NONCE_BYTES = 16 };
+enum { MAC_BYTES = SESSION_MAC_HEX / 2, NONCE_BYTES = 16, PURPOSE_MAX = 16 };
 
 static const char *const role_names[SESSION_ROLE_COUNT_] = {"none", "read", "write"};
 
@@ -66,13 +66,16 @@ static bool sign(const char *token, const char *purpose, struct span text,
                  char ret[SESSION_MAC_HEX + 1])
 {
     unsigned char mac[EVP_MAX_MD_SIZE];
-    char message[SESSION_VALUE_MAX + 16];
+    unsigned char message[PURPOSE_MAX + SESSION_VALUE_MAX];
+    size_t n = strlen(purpose);
     unsigned len = 0;
-    int n = snprintf(message, sizeof(message), "%s|%.*s", purpose, SPAN_ARG(text));
 
-    if (token[0] == '\0' || n < 0 || (size_t)n >= sizeof(message) ||
-        !HMAC(EVP_sha256(), token, (int)strlen(token), (const unsigned char *)message, (size_t)n,
-              mac, &len) ||
+    if (token[0] == '\0' || n >= PURPOSE_MAX || text.n > SESSION_VALUE_MAX)
+        return false;
+    memcpy(message, purpose, n);
+    message[n++] = '|';
+    memcpy(message + n, text.p, text.n);
+    if (!HMAC(EVP_sha256(), token, (int)strlen(token), message, n + text.n, mac, &len) ||
         len != MAC_BYTES)
         return false;
     hex_write(mac, MAC_BYTES, ret);

@@ -95,10 +95,11 @@ static void path_of(const struct route *route, char *dst, size_t n)
 {
     struct span rest = route->path;
     size_t at = span_find_char(rest, '*');
+    size_t k = span_copy(span_of(rest.p, at), dst, n);
     if (at == rest.n)
-        snprintf(dst, n, "%.*s", SPAN_ARG(rest));
-    else
-        snprintf(dst, n, "%.*sx%.*s", (int)at, rest.p, (int)(rest.n - at - 1), rest.p + at + 1);
+        return;
+    dst[k++] = 'x';
+    (void)span_copy(span_from(rest, at + 1), dst + k, n - k);
 }
 
 /* Whatever is added to the table later is closed, too. */
