@@ -17,7 +17,7 @@ if(WEB)
   add_custom_command(
     OUTPUT ${web_bundle}
     COMMAND ${NODE} ${web_dir}/build.mjs ${web_bundle}
-    DEPENDS ${web_sources} ${web_dir}/build.mjs ${web_dir}/tsconfig.json ${web_packages} VERBATIM)
+    DEPENDS ${web_sources} ${web_dir}/build.mjs ${web_dir}/bundle.mjs ${web_dir}/tsconfig.json ${web_packages} VERBATIM)
   add_custom_target(pages DEPENDS ${web_bundle})
 endif()
 

@@ -1,54 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * node build.mjs OUT.c: bundles src/app.tsx and writes every file of the result, gzipped, into one C source: the table
- * of src/api/web_bundle.h. Files under /assets/ have their content's hash in their names. index.html is there once per
- * language. The same sources give the same bytes.
+ * node build.mjs OUT.c: writes every file of the result, gzipped, into one C source: the table
+ * of src/api/web_bundle.h. The same sources give the same bytes.
  *
  * The bundle may take MAX_BYTES altogether, compressed; more is an error.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
-import { basename, dirname, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { dirname, extname, join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { build } from 'esbuild';
+import { bundle, top, TYPES } from './bundle.mjs';
 
 const MAX_BYTES = 600_000;
-/** The tags of src/api/language.h. */
-const LANGUAGES = ['en', 'zh-CN'];
-const TYPES = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.txt': 'text/plain; charset=utf-8',
-};
 const hash = (bytes) => createHash('sha256').update(bytes).digest('hex');
-const top = dirname(fileURLToPath(import.meta.url));
-
-async function bundle() {
-  const result = await build({
-    absWorkingDir: top,
-    entryPoints: ['src/app.tsx'],
-    outdir: 'out',
-    bundle: true,
-    splitting: true,
-    format: 'esm',
-    target: 'es2021',
-    minify: true,
-    charset: 'utf8',
-    legalComments: 'none', // licenses() has them whole
-    loader: { '.svg': 'file' },
-    entryNames: '[name]-[hash]',
-    chunkNames: '[name]-[hash]',
-    assetNames: '[name]-[hash]',
-    publicPath: '/assets',
-    metafile: true,
-    write: false,
-  });
-  const files = result.outputFiles.map((f) => ({ path: `/assets/${basename(f.path)}`, bytes: Buffer.from(f.contents) }));
-  return { files, inputs: Object.keys(result.metafile.inputs) };
-}
 
 /** Licences of the packages that are in the bundle. */
 function licenses(inputs) {
@@ -61,15 +25,6 @@ function licenses(inputs) {
   });
   const bytes = Buffer.from(texts.join(`\n${'-'.repeat(80)}\n\n`));
   return { path: `/assets/licenses-${hash(bytes).slice(0, 8)}.txt`, bytes };
-}
-
-function pages(files) {
-  const entry = (extension) => files.find((f) => new RegExp(`^/assets/app-[^/]*\\${extension}$`).test(f.path)).path;
-  const template = readFileSync(join(top, 'src/index.html'), 'utf8');
-  return LANGUAGES.map((lang) => ({
-    path: `/index.${lang}.html`,
-    bytes: Buffer.from(template.replace(/\{\{(\w+)\}\}/g, (_, name) => ({ lang, style: entry('.css'), script: entry('.js') })[name])),
-  }));
 }
 
 function row({ path, bytes }, number) {
@@ -93,7 +48,7 @@ if (!out || !existsSync(join(top, 'node_modules/esbuild'))) {
   process.exit(2);
 }
 const { files, inputs } = await bundle();
-const rows = [...pages(files), ...files, licenses(inputs)].map(row);
+const rows = [...files, licenses(inputs)].map(row);
 const total = rows.reduce((sum, r) => sum + r.size, 0);
 if (total > MAX_BYTES) {
   console.error(`the bundle takes ${total} bytes, compressed; at most ${MAX_BYTES} are allowed`);

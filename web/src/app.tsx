@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+/** The entry: what runs beside the pages is started here, once. */
 import { render } from 'preact';
 import './app.css';
+import { startEvents } from './api/events';
+import { Shell } from './shell/Shell';
+import { startRefreshing } from './state/refresh';
 
-const isChinese = document.documentElement.lang.startsWith('zh');
-
-function App() {
-  return (
-    <main>
-      <h1>Inferometer</h1>
-      <p>
-        {isChinese
-          ? 'Inferometer 是大模型推理服务前面的测量网关：延迟、令牌、告警与事件。'
-          : 'Inferometer is a measuring gateway in front of LLM engines: latency, tokens, alerts and incidents.'}
-      </p>
-      <p>
-        <a href="/status">{isChinese ? '状态' : 'Status'}</a>
-      </p>
-    </main>
-  );
-}
-
-render(<App />, document.getElementById('app')!);
+render(<Shell />, document.getElementById('app')!);
+startEvents();
+startRefreshing();

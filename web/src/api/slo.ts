@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+import { getJson } from './http';
+
+export interface Budget {
+  slo: string;
+  objective: string;
+  target: number;
+  requests: number;
+  bad: number;
+  good_ratio: number | null;
+  window_s: number;
+  window_requests: number;
+  window_bad: number;
+  spent_ratio: number | null;
+  left_ratio: number | null;
+}
+
+export async function budgets(signal?: AbortSignal): Promise<Budget[]> {
+  return (await getJson<{ data: { budgets: Budget[] } }>('/api/v1/slo/review', { since: '30d' }, signal)).data.budgets;
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Figures of the overview: of now (over five minutes), and of the range. */
+import { instant, quantile, range, rate, selector, sumBy, type Labels, type Sample } from '../api/prom';
+import type { Line } from '../charts/lines';
+import type { Range } from '../state/range';
+import { FAILED, nameBy, only, toLines } from './curves';
+
+const NOW = '5m';
+
+export interface Now {
+  requestRate: number | null;
+  failedRatio: number | null;
+  tokenRate: number | null;
+  ttftP95: number | null;
+  e2eP99: number | null;
+  inFlight: number | null;
+  waiting: number | null;
+  kv: number | null;
+  gpu: number | null;
+}
+
+const ratioOf = (a: string, b: string): string => `(${a} or 0 * ${b}) / ${b}`;
+const failed = (scope: Labels, by: string[]): string => rate('llm_requests_total', selector(scope, [`outcome=~"${FAILED}"`]), NOW, by);
+
+function nowQueries(scope: Labels): Record<keyof Now, string> {
+  const all = rate('llm_requests_total', selector(scope), NOW);
+  const where = selector(only(scope, ['model', 'upstream']));
+  const upstream = selector(only(scope, ['upstream']));
+  return {
+    requestRate: all,
+    failedRatio: ratioOf(failed(scope, []), all),
+    tokenRate: rate('llm_tokens_total', selector(scope, ['type="completion"']), NOW),
+    ttftP95: quantile(0.95, 'llm_ttft_seconds', selector(scope), NOW),
+    e2eP99: quantile(0.99, 'llm_e2e_seconds', selector(scope), NOW),
+    inFlight: `sum(llm_inflight_requests${where})`,
+    waiting: `(sum(inferometer_admission_waiting${upstream}) or vector(0)) + (sum(engine_waiting${upstream}) or vector(0))`,
+    kv: `max(engine_kv_usage_ratio${upstream})`,
+    gpu: 'avg(gpu_utilization_ratio)',
+  };
+}
+
+export async function overviewNow(scope: Labels, signal: AbortSignal): Promise<Now> {
+  const all = await Promise.all(Object.entries(nowQueries(scope)).map(async ([k, expr]) => [k, (await instant(expr, signal))[0]?.value ?? null] as const));
+  return Object.fromEntries(all) as unknown as Now;
+}
+
+// --- a row for each model and upstream ---
+
+export interface Row {
+  model: string;
+  upstream: string;
+  requestRate: number | null;
+  failedRatio: number | null;
+  ttftP95: number | null;
+  tpotP95: number | null;
+  e2eP95: number | null;
+  tokenRate: number | null;
+  inFlight: number | null;
+}
+type Figure = Exclude<keyof Row, 'model' | 'upstream'>;
+
+const BY = ['model', 'upstream'];
+
+function rowQueries(scope: Labels): Record<Figure, string> {
+  const where = selector(scope);
+  const all = rate('llm_requests_total', where, NOW, BY);
+  return {
+    requestRate: all,
+    failedRatio: ratioOf(failed(scope, BY), all),
+    ttftP95: quantile(0.95, 'llm_ttft_seconds', where, NOW, BY),
+    tpotP95: quantile(0.95, 'llm_tpot_seconds', where, NOW, BY),
+    e2eP95: quantile(0.95, 'llm_e2e_seconds', where, NOW, BY),
+    tokenRate: rate('llm_tokens_total', selector(scope, ['type="completion"']), NOW, BY),
+    inFlight: sumBy(BY, `llm_inflight_requests${selector(only(scope, BY))}`),
+  };
+}
+
+function join(figures: [Figure, Sample[]][]): Row[] {
+  const rows = new Map<string, Row>();
+  for (const [figure, samples] of figures)
+    for (const { labels, value } of samples) {
+      const { model = '', upstream = '' } = labels;
+      const key = JSON.stringify([model, upstream]);
+      const row = rows.get(key) ?? { model, upstream, requestRate: null, failedRatio: null, ttftP95: null, tpotP95: null, e2eP95: null, tokenRate: null, inFlight: null };
+      row[figure] = value;
+      rows.set(key, row);
+    }
+  // Series live on after the last request; what has neither requests nor streams is no news.
+  return [...rows.values()].filter((r) => r.requestRate || r.inFlight);
+}
+
+export async function overviewRows(scope: Labels, signal: AbortSignal): Promise<Row[]> {
+  const all = Object.entries(rowQueries(scope)) as [Figure, string][];
+  return join(await Promise.all(all.map(async ([figure, expr]) => [figure, await instant(expr, signal)] as [Figure, Sample[]])));
+}
+
+// --- over time ---
+
+export async function busyLines(scope: Labels, r: Range, signal: AbortSignal): Promise<Line[]> {
+  const upstream = selector(only(scope, ['upstream']));
+  const [kv, gpu] = await Promise.all([
+    range(`max by (upstream) (engine_kv_usage_ratio${upstream})`, r, signal),
+    range('avg by (instance) (gpu_utilization_ratio)', r, signal),
+  ]);
+  return [
+    ...toLines(kv, (l) => `KV ${nameBy(['upstream'])(l)}`),
+    ...toLines(gpu, (l) => `GPU ${nameBy(['instance'])(l)}`, { isDashed: true }),
+  ];
+}
+
+export async function waitingLines(scope: Labels, r: Range, signal: AbortSignal): Promise<Line[]> {
+  const upstream = selector(only(scope, ['upstream']));
+  const parts: [string, string][] = [
+    ['gateway', `sum by (upstream) (inferometer_admission_waiting${upstream})`],
+    ['engine', `sum by (upstream) (engine_waiting${upstream})`],
+    ['in flight', `sum by (upstream) (llm_inflight_requests${selector(only(scope, ['model', 'upstream']))})`],
+  ];
+  const all = await Promise.all(parts.map(async ([what, expr]) => toLines(await range(expr, r, signal), (l) => `${l.upstream} ${what}`)));
+  return all.flat();
+}

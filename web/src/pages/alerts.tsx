@@ -1,0 +1,1 @@
+export function AlertsPage(_: { id: string | null }) { return null; }

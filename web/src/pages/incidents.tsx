@@ -1,0 +1,1 @@
+export function IncidentsPage(_: { id: string | null }) { return null; }

@@ -1,0 +1,1 @@
+export function PipelinePage(_: { id: string | null }) { return null; }

@@ -1,0 +1,1 @@
+export function RequestsPage(_: { id: string | null }) { return null; }

@@ -1,0 +1,1 @@
+export function SlosPage(_: { id: string | null }) { return null; }

@@ -1,0 +1,1 @@
+export function TokensPage(_: { id: string | null }) { return null; }

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useIsConnected } from '../api/events';
+import { setLanguage, t, useLanguage } from '../state/language';
+import { linkTo } from '../state/route';
+import { setTheme, useTheme, type Theme } from '../state/theme';
+import { RangeControl, RefreshControl } from './TimeControls';
+
+const THEMES: Theme[] = ['auto', 'light', 'dark'];
+
+function ThemeButton() {
+  const theme = useTheme();
+  const next = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+  return <button type="button" class="quiet" aria-label={t('shell.theme', { name: t(`theme.${theme}`) })} title={t('shell.theme', { name: t(`theme.${theme}`) })} onClick={() => setTheme(next)}>{theme === 'auto' ? '◐' : theme === 'light' ? '☀' : '☾'}</button>;
+}
+
+function LanguageButton() {
+  const isChinese = useLanguage() === 'zh-CN';
+  return <button type="button" class="quiet" lang={isChinese ? 'en' : 'zh-CN'} onClick={() => setLanguage(isChinese ? 'en' : 'zh-CN')}>{isChinese ? 'English' : '中文'}</button>;
+}
+
+function Live() {
+  const isConnected = useIsConnected();
+  return <span class={`live ${isConnected ? 'live-on' : ''}`} role="img" aria-label={t(isConnected ? 'shell.events' : 'shell.noEvents')} title={t(isConnected ? 'shell.events' : 'shell.noEvents')} />;
+}
+
+export function Header() {
+  return (
+    <header class="top">
+      <a class="brand" href={linkTo('overview')}>Inferometer</a>
+      <div class="controls">
+        <RangeControl />
+        <RefreshControl />
+        <Live />
+        <LanguageButton />
+        <ThemeButton />
+      </div>
+    </header>
+  );
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+/**
+ * When pages ask again. "live": when the gateway says that something changed, and every 10 s; or at an interval; or
+ * never. Nothing is asked while the page is not seen.
+ */
+import { onEvent } from '../api/events';
+import { currentRoute, followRoute } from './route';
+import { Store, useStore } from './store';
+
+export type Topic = 'requests' | 'alerts' | 'incidents' | 'targets';
+export const REFRESHES = ['live', '5s', '10s', '30s', '1m', 'off'] as const;
+const LIVE_MS = 10_000;
+const INTERVALS_MS: Record<string, number> = { '5s': 5000, '10s': LIVE_MS, '30s': 30_000, '1m': 60_000, live: LIVE_MS };
+/** Events come at any rate; pages ask no more often than this. */
+const TOPIC_MS = 2000;
+
+const nowSeconds = (): number => Date.now() / 1000;
+const tick = new Store(nowSeconds());
+const topics: Record<Topic, Store<number>> = {
+  requests: new Store(0), alerts: new Store(0), incidents: new Store(0), targets: new Store(0),
+};
+
+export const refreshOf = (params: Readonly<Record<string, string>>): string =>
+  params.refresh && (REFRESHES as readonly string[]).includes(params.refresh) ? params.refresh : 'live';
+
+/** The moment of the last refresh, in seconds. */
+export const useMoment = (): number => useStore(tick);
+export const moment = (): number => tick.get();
+export const useTopic = (topic: Topic): number => useStore(topics[topic]);
+
+export function refreshNow(): void {
+  tick.set(nowSeconds());
+}
+
+let timer: ReturnType<typeof setInterval> | undefined;
+
+function restart(): void {
+  clearInterval(timer);
+  const ms = INTERVALS_MS[refreshOf(currentRoute().params)];
+  if (ms && !document.hidden) timer = setInterval(refreshNow, ms);
+}
+
+function bump(topic: Topic): void {
+  if (refreshOf(currentRoute().params) === 'live' && !document.hidden) topics[topic].set(topics[topic].get() + 1);
+}
+
+export function startRefreshing(): void {
+  let last = refreshOf(currentRoute().params);
+  followRoute(() => {
+    const now = refreshOf(currentRoute().params);
+    if (now !== last) restart();
+    last = now;
+  });
+  document.addEventListener('visibilitychange', () => {
+    if (!document.hidden && refreshOf(currentRoute().params) !== 'off') refreshNow();
+    restart();
+  });
+  const waiting = new Set<Topic>();
+  onEvent((name) => {
+    const topic = name as Topic;
+    if (!(topic in topics) || waiting.has(topic)) return;
+    waiting.add(topic);
+    setTimeout(() => {
+      waiting.delete(topic);
+      bump(topic);
+    }, TOPIC_MS);
+  });
+  restart();
+}
