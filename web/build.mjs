@@ -19,7 +19,7 @@ function licenses(inputs) {
   const packages = new Set(inputs.map((path) => /(?:^|\/)(node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean));
   const texts = [...packages].sort().map((dir) => {
     const { name, version } = JSON.parse(readFileSync(join(top, dir, 'package.json'), 'utf8'));
-    const found = readdirSync(join(top, dir)).filter((f) => /^(licen[cs]e|notice)/i.test(f)).sort();
+    const found = readdirSync(join(top, dir), { withFileTypes: true }).filter((f) => f.isFile() && /^(licen[cs]e|notice)/i.test(f.name)).map((f) => f.name).sort();
     if (found.length === 0) throw new Error(`${dir} has no licence file`);
     return `${name} ${version}\n\n${found.map((f) => readFileSync(join(top, dir, f), 'utf8').trim()).join('\n\n')}\n`;
   });

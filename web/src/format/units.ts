@@ -47,7 +47,7 @@ const writers: Record<Unit, (v: number) => string> = {
   'tokens/s': (v) => `${short(v)} tok/s`,
   requests: (v) => `${short(v)} req`,
   'requests/s': (v) => `${short(v)} req/s`,
-  ratio: (v) => `${digits(v * 100, 3)} %`,
+  ratio: (v) => (v !== 0 && Math.abs(v) < 1e-4 ? '< 0.01 %' : `${digits(v * 100, 3)} %`),
   bytes,
   count: short,
   per_s: (v) => `${short(v)} /s`,
