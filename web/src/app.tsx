@@ -3,9 +3,11 @@
 import { render } from 'preact';
 import './app.css';
 import { startEvents } from './api/events';
+import { startSession } from './api/session';
 import { Shell } from './shell/Shell';
 import { startRefreshing } from './state/refresh';
 
 render(<Shell />, document.getElementById('app')!);
+void startSession();
 startEvents();
 startRefreshing();

@@ -3,6 +3,8 @@
  * Requests to the gateway that served this page. A few at a time, so that a page does not take all of its threads of
  * queries; each can be given up by its signal.
  */
+import { csrfToken, goToLogin } from './session';
+
 export class AskError extends Error {
   constructor(
     readonly kind: 'offline' | 'denied' | 'refused' | 'failed',
@@ -28,10 +30,6 @@ async function turn<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-const tellDenied = new Set<() => void>();
-/** Called when the gateway wants to know who asks. */
-export const onDenied = (told: () => void): void => void tellDenied.add(told);
-
 /** What an answer that is an error says: {"error": text} or Prometheus' form of it. */
 async function errorOf(answer: Response): Promise<AskError> {
   const text = await answer.text();
@@ -42,7 +40,7 @@ async function errorOf(answer: Response): Promise<AskError> {
   } catch {
     message ||= answer.statusText;
   }
-  if (answer.status === 401) for (const told of tellDenied) told();
+  if (answer.status === 401) goToLogin();
   const kind = answer.status === 401 || answer.status === 403 ? 'denied' : answer.status < 500 ? 'refused' : 'failed';
   return new AskError(kind, answer.status, message);
 }
@@ -67,11 +65,9 @@ export function getJson<T>(path: string, params: Record<string, string> = {}, si
   });
 }
 
-const csrfToken = (): string => /(?:^|; )csrf=([^;]+)/.exec(document.cookie)?.[1] ?? '';
-
 /** Something is changed: a form, or JSON. */
 export async function post<T>(path: string, body: { form: Record<string, string> } | { json: unknown }): Promise<T | null> {
-  const headers: Record<string, string> = { 'X-CSRF-Token': csrfToken() };
+  const headers: Record<string, string> = { 'X-Inferometer-CSRF': csrfToken() };
   let text: string;
   if ('form' in body) {
     headers['Content-Type'] = 'application/x-www-form-urlencoded';
@@ -85,5 +81,5 @@ export async function post<T>(path: string, body: { form: Record<string, string>
 }
 
 export async function remove(path: string): Promise<void> {
-  await ask(path, { method: 'DELETE', headers: { 'X-CSRF-Token': csrfToken() } });
+  await ask(path, { method: 'DELETE', headers: { 'X-Inferometer-CSRF': csrfToken() } });
 }

@@ -75,7 +75,8 @@ export function lineOption(p: Picture, c: Colors): EChartsCoreOption {
   const isFew = p.lines.every((l) => l.points.length < 3);
   const base = axes(p.unit, p.start, p.end, c, p.max);
   const top = Math.max(0, p.threshold?.value ?? 0);
-  const yAxis = { ...base.yAxis, max: p.max ?? ((v: { max: number }) => (top > v.max ? top * 1.1 : null)) };
+  const isBelow = p.lines.some((l) => l.points.some(([, v]) => v < 0));
+  const yAxis = { ...base.yAxis, ...(isBelow ? { min: null } : {}), max: p.max ?? ((v: { max: number }) => (top > v.max ? top * 1.1 : null)) };
   return {
     ...base,
     yAxis,

@@ -7,7 +7,9 @@ import type { Range } from '../state/range';
 import { useAsk, type Asked } from './ask';
 import { MAX_LINES, nameBy } from './curves';
 
-export const useBudgets = (): Asked<Budget[]> => useAsk('budgets', budgets);
+/** The most spent first. */
+export const useBudgets = (): Asked<Budget[]> => useAsk('budgets', async (signal) =>
+  (await budgets(signal)).sort((a, b) => (a.left_ratio ?? 1) - (b.left_ratio ?? 1)));
 
 /** Times as fast as evenly, over the last hour; null: no requests. */
 export async function burnRates(all: Budget[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {

@@ -1,1 +1,72 @@
-export function SlosPage(_: { id: string | null }) { return null; }
+// SPDX-License-Identifier: Apache-2.0
+/** Objectives: what is left of their budgets, how fast it goes, and who spends it. */
+import type { Budget } from '../api/slo';
+import { useAsk } from '../data/ask';
+import { budgetLines, burnLines, burnRates, useBudgets, worst } from '../data/slo';
+import { show } from '../format/units';
+import { Bar } from '../parts/Bar';
+import { budgetTone, objectiveName } from '../parts/BudgetList';
+import { LinesPanel } from '../parts/Lines';
+import { Panel } from '../parts/Panel';
+import { Table, type Column } from '../parts/Table';
+import { t } from '../state/language';
+import { linkTo, setParams, useRoute } from '../state/route';
+
+const keyOf = (b: Budget): string => `${b.slo}/${b.objective}`;
+
+function Objectives({ all, chosen }: { all: Budget[]; chosen: string }) {
+  const burns = useAsk(`burns ${all.map(keyOf).join()}`, (signal) => burnRates(all, signal));
+  const burnOf = (b: Budget): number | null => burns.value?.get(`${b.slo} ${b.objective}`) ?? null;
+  const columns: Column<Budget>[] = [
+    { key: 'slo', name: t('slo.slo'), sort: keyOf, cell: (b) => b.slo },
+    { key: 'objective', name: t('slo.objective'), sort: (b) => b.objective, cell: (b) => <button type="button" aria-pressed={keyOf(b) === chosen} onClick={() => setParams({ show: keyOf(b) }, { isStep: true })}>{objectiveName(b)}</button> },
+    { key: 'target', name: t('slo.target'), isNumber: true, sort: (b) => b.target, cell: (b) => `${+(b.target * 100).toFixed(4)} %` },
+    { key: 'good', name: t('slo.good'), term: 'llm_slo_good_total', isNumber: true, sort: (b) => b.good_ratio, cell: (b) => (b.good_ratio === null ? '–' : `${(b.good_ratio * 100).toFixed(3)} %`) },
+    { key: 'bad', name: t('slo.bad'), isNumber: true, sort: (b) => b.window_bad, cell: (b) => show(Math.round(b.window_bad), 'requests') },
+    { key: 'requests', name: t('slo.requests'), term: 'llm_slo_total', isNumber: true, sort: (b) => b.window_requests, cell: (b) => show(Math.round(b.window_requests), 'requests') },
+    { key: 'burn', name: t('slo.burn'), term: 'burn_rate', isNumber: true, sort: burnOf, cell: (b) => <span class={`tone-${(burnOf(b) ?? 0) > 6 ? 'bad' : (burnOf(b) ?? 0) > 1 ? 'warn' : 'plain'}`}>{show(burnOf(b), 'x')}</span> },
+    { key: 'left', name: t('slo.budget'), term: 'error_budget', isNumber: true, sort: (b) => b.left_ratio, cell: (b) => <span class="budget-cell"><Bar value={b.left_ratio} tone={budgetTone(b.left_ratio)} label={objectiveName(b)} /><b class={`tone-${budgetTone(b.left_ratio)}`}>{show(b.left_ratio, 'ratio')}</b></span> },
+    { key: 'window', name: t('slo.window'), isNumber: true, sort: (b) => b.window_s, cell: (b) => show(b.window_s, 'seconds') },
+  ];
+  return <Table label={t('slo.objectives')} columns={columns} rows={all} rowKey={keyOf} initial={{ key: 'left', isDown: false }} />;
+}
+
+function Worst({ b }: { b: Budget }) {
+  const asked = useAsk(`worst ${keyOf(b)}`, (signal) => worst(b, signal));
+  type Row = { name: string; bad: number; total: number };
+  const columns: Column<Row>[] = [
+    { key: 'name', name: `${t('label.model')} · ${t('label.upstream')}`, sort: (r) => r.name, cell: (r) => <a href={linkTo('latency', { model: r.name.split(' · ')[0] })}>{r.name}</a> },
+    { key: 'bad', name: t('slo.bad'), isNumber: true, sort: (r) => r.bad, cell: (r) => show(Math.round(r.bad), 'requests') },
+    { key: 'total', name: t('slo.requests'), isNumber: true, sort: (r) => r.total, cell: (r) => show(Math.round(r.total), 'requests') },
+    { key: 'share', name: t('slo.share'), isNumber: true, sort: (r) => r.bad / r.total, cell: (r) => show(r.bad / r.total, 'ratio') },
+  ];
+  return (
+    <Panel title={t('slo.worst')} of={asked} isEmpty={(rows) => rows.length === 0}>
+      {(rows) => <Table label={t('slo.worst')} columns={columns} rows={rows} rowKey={(r) => r.name} initial={{ key: 'bad', isDown: true }} />}
+    </Panel>
+  );
+}
+
+function Details({ b }: { b: Budget }) {
+  const name = `${b.slo} · ${objectiveName(b)}`;
+  return (
+    <div class="grid">
+      <LinesPanel title={`${t('slo.burnDown')}: ${name}`} term="error_budget" unit="ratio" askKey={`budget ${keyOf(b)}`} load={(r, s) => budgetLines(b, r, s)} />
+      <LinesPanel title={`${t('slo.burnRates')}: ${name}`} term="burn_rate" unit="x" askKey={`burn ${keyOf(b)}`} load={async (r, s) => ({ lines: await burnLines(b, r, s), threshold: { value: 1, text: '1×' } })} />
+      <Worst b={b} />
+    </div>
+  );
+}
+
+export function SlosPage() {
+  const { params } = useRoute();
+  const asked = useBudgets();
+  return (
+    <>
+      <Panel title={t('slo.objectives')} of={asked} isEmpty={(all) => all.length === 0} empty={t('slo.none')}>
+        {(all) => <Objectives all={all} chosen={params.show ?? keyOf(all[0])} />}
+      </Panel>
+      {asked.value?.filter((b, i) => (params.show ? keyOf(b) === params.show : i === 0)).map((b) => <Details key={keyOf(b)} b={b} />)}
+    </>
+  );
+}

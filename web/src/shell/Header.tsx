@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useIsConnected } from '../api/events';
+import { useIsLoggedIn } from '../api/session';
 import { setLanguage, t, useLanguage } from '../state/language';
 import { linkTo } from '../state/route';
 import { setTheme, useTheme, type Theme } from '../state/theme';
@@ -24,6 +25,7 @@ function Live() {
 }
 
 export function Header() {
+  const isLoggedIn = useIsLoggedIn();
   return (
     <header class="top">
       <a class="brand" href={linkTo('overview')}>Inferometer</a>
@@ -33,6 +35,7 @@ export function Header() {
         <Live />
         <LanguageButton />
         <ThemeButton />
+        {isLoggedIn && <form method="post" action="/logout"><button type="submit" class="quiet">{t('shell.logout')}</button></form>}
       </div>
     </header>
   );

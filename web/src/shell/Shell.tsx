@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What is around every page: header, navigation, login where the gateway asks for one. */
-import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
-import { onDenied } from '../api/http';
+/** What is around every page: header and navigation. */
+import { useEffect, useErrorBoundary, useRef } from 'preact/hooks';
 import { Empty } from '../parts/States';
 import { t, useLanguage } from '../state/language';
 import { linkTo, useRoute } from '../state/route';
 import { Header } from './Header';
-import { Login } from './Login';
 import { Navigation } from './Navigation';
 import { pages, type PageRow } from './pages';
 
@@ -26,15 +24,12 @@ function Page({ row, id }: { row: PageRow; id: string | null }) {
 export function Shell() {
   const { page, id } = useRoute();
   const lang = useLanguage();
-  const [isDenied, setDenied] = useState(false);
   const main = useRef<HTMLElement>(null);
   const row = pages.find((p) => p.path === page);
-  useEffect(() => onDenied(() => setDenied(true)), []);
   useEffect(() => {
     document.title = `${row ? t(row.title) : t('page.missing')} · Inferometer`;
     document.documentElement.lang = lang;
   }, [row, lang]);
-  if (isDenied) return <Login onDone={() => setDenied(false)} />;
   return (
     <div class="shell" key={lang}>
       <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus(); }}>{t('shell.skip')}</a>

@@ -20,6 +20,7 @@ export const en = {
   'shell.theme': 'Colours: {name}',
   'shell.events': 'The gateway tells what changes',
   'shell.noEvents': 'No events from the gateway; pages ask by time',
+  'shell.logout': 'Log out',
   'theme.auto': 'as the system',
   'theme.light': 'light',
   'theme.dark': 'dark',
@@ -55,10 +56,6 @@ export const en = {
   'state.broken': 'This page has a mistake; the others still work.',
   'state.serving': 'serving',
   'state.draining': 'draining',
-
-  'login.token': 'Token of the admin listener',
-  'login.enter': 'Log in',
-  'login.refused': 'Refused:',
 
   'scope.label': 'Which part of the traffic',
   'scope.all': 'all',
@@ -202,7 +199,7 @@ export const en = {
   'pipeline.usageCoverage': 'with usage',
   'health.up': 'up',
   'health.down': 'down',
-  'health.absent': 'has no metrics',
+  'health.absent': 'not there',
   'health.working': 'working',
   'health.writing': 'writing',
   'health.failing': 'failing',

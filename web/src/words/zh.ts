@@ -21,6 +21,7 @@ export const zh: Record<keyof typeof en, string> = {
   'shell.theme': '配色：{name}',
   'shell.events': '网关实时推送变更',
   'shell.noEvents': '未收到网关事件，页面定时刷新',
+  'shell.logout': '退出登录',
   'theme.auto': '跟随系统',
   'theme.light': '浅色',
   'theme.dark': '深色',
@@ -56,10 +57,6 @@ export const zh: Record<keyof typeof en, string> = {
   'state.broken': '此页面出错，其他页面仍可使用。',
   'state.serving': '服务中',
   'state.draining': '正在排空',
-
-  'login.token': '管理端令牌',
-  'login.enter': '登录',
-  'login.refused': '被拒绝：',
 
   'scope.label': '查看哪部分流量',
   'scope.all': '全部',
@@ -203,7 +200,7 @@ export const zh: Record<keyof typeof en, string> = {
   'pipeline.usageCoverage': '有用量',
   'health.up': '正常',
   'health.down': '异常',
-  'health.absent': '没有指标',
+  'health.absent': '不存在',
   'health.working': '正常',
   'health.writing': '写入中',
   'health.failing': '无法写入',
