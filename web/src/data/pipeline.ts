@@ -17,7 +17,7 @@ export async function scrapeLines(r: Range, signal: AbortSignal): Promise<Line[]
 }
 
 export const memoryLines = (r: Range, signal: AbortSignal): Promise<Line[]> =>
-  manyLines({ RSS: 'sum(inferometer_memory_resident_bytes)' }, r, signal);
+  manyLines({ RSS: 'sum(inferometer_memory_resident_bytes) > 0' }, r, signal);
 
 export const ruleLines = (r: Range, signal: AbortSignal): Promise<Line[]> =>
   manyLines({ p: 'max(inferometer_rule_tick_microseconds) / 1e6' }, r, signal).then((all) => all.map((l) => ({ ...l, name: 'tick' })));
