@@ -3,11 +3,11 @@
  * When pages ask again. "live": when the gateway says that something changed, and every 10 s; or at an interval; or
  * never. Nothing is asked while the page is not seen.
  */
-import { onEvent } from '../api/events';
+import { onEvent, type Topic } from '../api/events';
 import { currentRoute, followRoute } from './route';
 import { Store, useStore } from './store';
 
-export type Topic = 'requests' | 'alerts' | 'incidents' | 'targets';
+export type { Topic };
 export const REFRESHES = ['live', '5s', '10s', '30s', '1m', 'off'] as const;
 const LIVE_MS = 10_000;
 const INTERVALS_MS: Record<string, number> = { '5s': 5000, '10s': LIVE_MS, '30s': 30_000, '1m': 60_000, live: LIVE_MS };
@@ -56,9 +56,8 @@ export function startRefreshing(): void {
     restart();
   });
   const waiting = new Set<Topic>();
-  onEvent((name) => {
-    const topic = name as Topic;
-    if (!(topic in topics) || waiting.has(topic)) return;
+  onEvent((topic) => {
+    if (waiting.has(topic)) return;
     waiting.add(topic);
     setTimeout(() => {
       waiting.delete(topic);

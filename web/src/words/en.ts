@@ -41,7 +41,6 @@ export const en = {
   'action.cancel': 'Cancel',
   'action.all': 'All',
   'action.more': '{n} more',
-  'action.copy': 'Copy',
   'action.copied': 'Copied',
   'action.close': 'Close',
 

@@ -2,7 +2,6 @@
 /** The words of the requests pages. */
 export const requestsEn = {
   'requests.label': 'Requests',
-  'requests.filter': 'Filter',
   'requests.add': 'Add a condition',
   'requests.field': 'Field',
   'requests.value': 'Value',

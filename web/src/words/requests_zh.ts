@@ -3,7 +3,6 @@ import type { requestsEn } from './requests_en';
 
 export const requestsZh: Record<keyof typeof requestsEn, string> = {
   'requests.label': '请求',
-  'requests.filter': '筛选',
   'requests.add': '添加条件',
   'requests.field': '字段',
   'requests.value': '值',

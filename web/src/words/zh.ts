@@ -42,7 +42,6 @@ export const zh: Record<keyof typeof en, string> = {
   'action.cancel': '取消',
   'action.all': '全部',
   'action.more': '另有 {n} 条',
-  'action.copy': '复制',
   'action.copied': '已复制',
   'action.close': '关闭',
 
