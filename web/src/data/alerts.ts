@@ -11,7 +11,7 @@ export async function sortedAlerts(signal: AbortSignal): Promise<Alert[]> {
   return (await activeAlerts(signal)).sort((a, b) => rank(a) - rank(b) || b.activeAt.localeCompare(a.activeAt));
 }
 
-export const useAlerts = (): Asked<Alert[]> => useAsk('alerts', sortedAlerts, ['alerts']);
+export const useAlerts = (): Asked<Alert[]> => useAsk('alerts', sortedAlerts, { topics: ['alerts'] });
 
 export const useFiringCount = (): number => useAlerts().value?.filter((a) => a.state === 'firing').length ?? 0;
 

@@ -4,8 +4,10 @@
  * fails, the old answer stays and is stale, with the error beside it.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { currentRange, useRange, type Range } from '../state/range';
-import { useMoment, useTopic, type Topic } from '../state/refresh';
+import { TOPICS, type Topic } from '../api/events';
+import { currentRange, rangeKey, useRange, type Range } from '../state/range';
+import { useMoment, useTopic, useWishes } from '../state/refresh';
+import { useRoute } from '../state/route';
 
 export interface Asked<T> {
   value: T | null;
@@ -23,16 +25,22 @@ interface State<T> {
   error: Error | null;
 }
 
-/** Topics of a view do not change while it lives. */
-const useBumps = (topics: Topic[]): string => topics.map((topic) => useTopic(topic)).join();
+interface Options {
+  topics?: readonly Topic[]; // asked again when the gateway tells that one of them changed
+  when?: string | number; // asked again when this is another one, instead of at every refresh
+}
+
+function useBumps(topics: readonly Topic[]): string {
+  return TOPICS.map((topic) => [topic, useTopic(topic)] as const).filter(([topic]) => topics.includes(topic)).map(([, n]) => n).join();
+}
 
 /**
  * key: what the answer depends on, beside time; another key forgets the answer before and gives its question up. A
  * refresh that comes while a question is under way waits for its end: slow answers are late, not given up for ever.
  */
-export function useAsk<T>(key: string, load: Load<T>, topics: Topic[] = [], { isFixed = false } = {}): Asked<T> {
+export function useAsk<T>(key: string, load: Load<T>, { topics = [], when }: Options = {}): Asked<T> {
   const moment = useMoment();
-  const trigger = `${isFixed ? '' : moment},${useBumps(topics)}`;
+  const trigger = `${when ?? moment},${useWishes()},${useBumps(topics)}`;
   const [state, setState] = useState<State<T>>({ key, value: null, error: null });
   const latest = useRef(load);
   latest.current = load;
@@ -74,9 +82,13 @@ export function useAsk<T>(key: string, load: Load<T>, topics: Topic[] = [], { is
     again: () => run.current() };
 }
 
+/** No more often than points come: twice in a step. */
+const STEPS_PER_QUESTION = 0.5;
+
 /** Of the time that the page looks at; a part of the past is asked for once. */
 export function useAskRange<T>(key: string, load: (range: Range, signal: AbortSignal) => Promise<T>): Asked<T> {
-  const { start, end, isLive } = useRange();
-  const length = isLive ? `last ${end - start}` : `${start} ${end}`;
-  return useAsk(`${key} ${length}`, (signal) => load(currentRange(), signal), [], { isFixed: !isLive });
+  const { params } = useRoute();
+  const { step, isLive } = useRange();
+  const when = isLive ? Math.floor(useMoment() / Math.max(1, step * STEPS_PER_QUESTION)) : '';
+  return useAsk(`${key} ${rangeKey(params)}`, (signal) => load(currentRange(), signal), { when });
 }

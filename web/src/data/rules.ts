@@ -14,10 +14,10 @@ export type GroupedRule = Rule & { group: string; file: string };
 const STATES = ['firing', 'pending', 'inactive'];
 
 export const useRules = (): Asked<GroupedRule[]> => useAsk('rules', async (signal) =>
-  (await alertRules(signal)).sort((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state) || a.name.localeCompare(b.name)), ['alerts']);
+  (await alertRules(signal)).sort((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state) || a.name.localeCompare(b.name)), { topics: ['alerts'] });
 
 export const useSilences = (): Asked<Silence[]> => useAsk('silences', async (signal) =>
-  (await silences(signal)).filter((s) => s.status.state !== 'expired'), ['alerts']);
+  (await silences(signal)).filter((s) => s.status.state !== 'expired'), { topics: ['alerts'] });
 
 /** By the names of what is measured; a share where nothing says otherwise. */
 export function unitOf(expr: string): Unit {

@@ -4,12 +4,16 @@ import { instant, range, selector } from '../api/prom';
 import { budgets, type Budget } from '../api/slo';
 import type { Line } from '../charts/lines';
 import type { Range } from '../state/range';
+import { useMoment } from '../state/refresh';
 import { useAsk, type Asked } from './ask';
 import { MAX_LINES, nameBy } from './curves';
 
+/** Rules count no more often. */
+const EVERY_S = 30;
+
 /** The most spent first. */
 export const useBudgets = (): Asked<Budget[]> => useAsk('budgets', async (signal) =>
-  (await budgets(signal)).sort((a, b) => (a.left_ratio ?? 1) - (b.left_ratio ?? 1)));
+  (await budgets(signal)).sort((a, b) => (a.left_ratio ?? 1) - (b.left_ratio ?? 1)), { when: Math.floor(useMoment() / EVERY_S) });
 
 /** Times as fast as evenly, over the last hour; null: no requests. */
 export async function burnRates(all: Budget[], signal: AbortSignal): Promise<ReadonlyMap<string, number>> {

@@ -25,7 +25,7 @@ const columns = (): Column<IncidentSummary>[] => [
 ];
 
 function List() {
-  const asked = useAsk('incidents', incidents, ['incidents']);
+  const asked = useAsk('incidents', incidents, { topics: ['incidents'] });
   return (
     <Panel title={t('incident.list')} of={asked} isEmpty={(all) => all.length === 0} empty={t('incident.none')}>
       {(all) => <Table label={t('incident.list')} columns={columns()} rows={all} rowKey={(i) => i.id} />}

@@ -34,7 +34,7 @@ function useStage(stage: StageRow, view: View): Asked<Seen> {
 }
 
 function Controls({ view }: { view: View }) {
-  const { value } = useAsk('dimensions', dimensions, [], { isFixed: true });
+  const { value } = useAsk('dimensions', dimensions, { when: '' });
   const splits = [...(value ?? []).map((d) => d.name), ...BANDS];
   const set = (name: string) => (v: string) => setParams({ [name]: v }, { isStep: true });
   return (

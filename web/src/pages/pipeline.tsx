@@ -45,7 +45,7 @@ const sourceColumns = (): Column<Source>[] => [
 ];
 
 function Scraped() {
-  const asked = useAsk('collected', collected, ['targets']);
+  const asked = useAsk('collected', collected, { topics: ['targets'] });
   return (
     <>
       <Panel title={t('pipeline.targets')} of={asked} isEmpty={(c) => c.targets.length === 0} empty={t('pipeline.noTargets')} class="wide">
@@ -94,7 +94,7 @@ function Kept({ s }: { s: Status }) {
 }
 
 export function PipelinePage() {
-  const asked = useAsk('status', status, ['targets']);
+  const asked = useAsk('status', status, { topics: ['targets'] });
   const words = { ttft: t('pipeline.ttftCoverage'), usage: t('pipeline.usageCoverage') };
   return (
     <>

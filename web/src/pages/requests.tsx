@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** All requests that are kept: found by any field, sorted, page by page; one of them as a waterfall. */
-import { useState } from 'preact/hooks';
+import { useRef, useState } from 'preact/hooks';
 import { requestPage, type RequestRow } from '../api/requests';
 import { useAsk } from '../data/ask';
 import { conditionsOf, ORDERS, queryOf } from '../data/requests';
@@ -12,10 +12,11 @@ import { Panel } from '../parts/Panel';
 import { RequestView } from '../parts/RequestView';
 import { Table, type Column, type Order } from '../parts/Table';
 import { t } from '../state/language';
-import { currentRange, useRange } from '../state/range';
+import { currentRange, rangeKey } from '../state/range';
 import { linkTo, setParams, useRoute } from '../state/route';
 
 const DAY = 86400;
+const NEWEST = '-time';
 const time = (at: number): string => (Date.now() / 1000 - at > DAY ? dayClock(at) : clock(at));
 const ms = (v: number | null | undefined): string => show(v, 'ms');
 
@@ -37,13 +38,16 @@ const columns = (): Column<RequestRow>[] => [
 /** Pages that were gone through; a list that is followed live is its first page. */
 function List() {
   const { params } = useRoute();
-  const range = useRange();
+  const held = useRef(currentRange());
   const [pages, setPages] = useState<string[]>([]);
   const after = pages[pages.length - 1] ?? '';
-  const order = params.order || '-time';
+  const order = params.order || NEWEST;
   const conditions = conditionsOf(params);
-  const key = JSON.stringify([conditions, order, range.isLive ? range.end - range.start : range, after]);
-  const asked = useAsk(key, (signal) => requestPage(queryOf(conditions, order, currentRange(), after), signal), ['requests'], { isFixed: after !== '' });
+  const load = (signal: AbortSignal) => {
+    if (!after) held.current = currentRange(); // the pages behind it are of the same time
+    return requestPage(queryOf(conditions, order, held.current, after), signal);
+  };
+  const asked = useAsk(JSON.stringify([conditions, order, rangeKey(params), after]), load, after ? { when: '' } : { topics: order === NEWEST ? ['requests'] : [] });
   const sort = (o: Order) => {
     setPages([]);
     setParams({ order: `${o.isDown ? '-' : ''}${o.key}` }, { isStep: true });
@@ -83,7 +87,7 @@ export function RequestsPage({ id }: { id: string | null }) {
   return (
     <>
       <div class="scope"><Conditions /><FindById /></div>
-      <List key={`${JSON.stringify(conditionsOf(params))} ${params.range} ${params.from} ${params.to}`} />
+      <List key={`${JSON.stringify(conditionsOf(params))} ${rangeKey(params)}`} />
     </>
   );
 }

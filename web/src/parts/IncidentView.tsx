@@ -66,7 +66,7 @@ function Body({ i, again }: { i: Incident; again: () => void }) {
 }
 
 export function IncidentView({ id }: { id: string }) {
-  const asked = useAsk(`incident ${id}`, (signal) => incident(id, signal), ['incidents']);
+  const asked = useAsk(`incident ${id}`, (signal) => incident(id, signal), { topics: ['incidents'] });
   const isGone = asked.error instanceof AskError && asked.error.status === 404;
   return (
     <>

@@ -67,7 +67,7 @@ function Head({ row }: { row: RequestRow }) {
 }
 
 export function RequestView({ id }: { id: string }) {
-  const asked = useAsk(`request ${id}`, (signal) => requestById(id, signal), [], { isFixed: true });
+  const asked = useAsk(`request ${id}`, (signal) => requestById(id, signal), { when: '' });
   const back = <p><a href={linkTo('requests')}>← {t('requests.back')}</a></p>;
   if (asked.isLoading) return <Loading />;
   if (!asked.value) {

@@ -7,7 +7,7 @@ import { setParams, useRoute } from '../state/route';
 
 export function Scope() {
   const { params } = useRoute();
-  const { value } = useAsk('dimensions', dimensions, [], { isFixed: true });
+  const { value } = useAsk('dimensions', dimensions, { when: '' });
   const shown = (value ?? []).filter((d) => d.values.length > 1 || params[d.name]);
   return (
     <div class="scope" role="group" aria-label={t('scope.label')}>

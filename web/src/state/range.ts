@@ -46,6 +46,9 @@ export function rangeOf(params: Route['params'], now: number): Range {
   return { start: Math.floor((end - length) / step) * step, end: Math.ceil(end / step) * step, step, isLive };
 }
 
+/** What of an address makes the range. */
+export const rangeKey = (params: Route['params']): string => (isFixed(params) ? `${params.from} ${params.to}` : lengthOf(params));
+
 /** Of the page, as of the last refresh. */
 export function useRange(): Range {
   const { params } = useRoute();

@@ -28,8 +28,17 @@ export const useMoment = (): number => useStore(tick);
 export const moment = (): number => tick.get();
 export const useTopic = (topic: Topic): number => useStore(topics[topic]);
 
-export function refreshNow(): void {
+const wishes = new Store(0);
+/** How often the reader asked for a refresh: that is for everything, also for what would not ask yet. */
+export const useWishes = (): number => useStore(wishes);
+
+function ask(): void {
   tick.set(nowSeconds());
+}
+
+export function refreshNow(): void {
+  wishes.set(wishes.get() + 1);
+  ask();
 }
 
 let timer: ReturnType<typeof setInterval> | undefined;
@@ -37,7 +46,7 @@ let timer: ReturnType<typeof setInterval> | undefined;
 function restart(): void {
   clearInterval(timer);
   const ms = INTERVALS_MS[refreshOf(currentRoute().params)];
-  if (ms && !document.hidden) timer = setInterval(refreshNow, ms);
+  if (ms && !document.hidden) timer = setInterval(ask, ms);
 }
 
 function bump(topic: Topic): void {
@@ -52,7 +61,7 @@ export function startRefreshing(): void {
     last = now;
   });
   document.addEventListener('visibilitychange', () => {
-    if (!document.hidden && refreshOf(currentRoute().params) !== 'off') refreshNow();
+    if (!document.hidden && refreshOf(currentRoute().params) !== 'off') ask();
     restart();
   });
   const waiting = new Set<Topic>();
