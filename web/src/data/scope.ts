@@ -15,6 +15,8 @@ export interface Dimension {
   values: string[];
 }
 
+export const businessLabels = async (signal: AbortSignal): Promise<string[]> => (await labelNames(REQUESTS, signal)).filter((n) => !OWN.includes(n));
+
 /** What can be chosen: each label with its values, those with one value left out unless it is chosen. */
 export async function dimensions(signal: AbortSignal): Promise<Dimension[]> {
   const names = await labelNames(REQUESTS, signal);

@@ -6,7 +6,7 @@ import type { Line } from '../charts/lines';
 import type { Range } from '../state/range';
 import { useMoment } from '../state/refresh';
 import { useAsk, type Asked } from './ask';
-import { MAX_LINES, nameBy } from './curves';
+import { FAILED, MAX_LINES, nameBy } from './curves';
 
 /** Rules count no more often. */
 const EVERY_S = 30;
@@ -44,7 +44,7 @@ export async function budgetLines(b: Budget, r: Range, signal: AbortSignal): Pro
 }
 
 /** Bad requests by model and upstream, in the last hour. */
-export async function worst(b: Budget, signal: AbortSignal): Promise<{ name: string; bad: number; total: number }[]> {
+export async function worst(b: Budget, signal: AbortSignal): Promise<Failures[]> {
   const where = selector({ slo: b.slo, objective: b.objective });
   const by = ['model', 'upstream'];
   const [total, good] = await Promise.all(['llm_slo_total', 'llm_slo_good_total'].map((m) =>
@@ -56,3 +56,18 @@ export async function worst(b: Budget, signal: AbortSignal): Promise<{ name: str
   }).filter((x) => x.total > 0).sort((a, b2) => b2.bad - a.bad).slice(0, MAX_LINES);
 }
 
+
+export interface Failures {
+  name: string;
+  bad: number;
+  total: number;
+}
+
+/** Failed requests of the last hour by each value of a business label; counts of SLOs have none. */
+export async function failuresBy(label: string, signal: AbortSignal): Promise<Failures[]> {
+  const of = (more: string[]) => instant(`sum by (${label}) (increase(llm_requests_total${selector({}, more)}[1h]))`, signal);
+  const [total, bad] = await Promise.all([of([]), of([`outcome=~"${FAILED}"`])]);
+  const badOf = new Map(bad.map((s) => [s.labels[label], s.value]));
+  return total.filter((s) => s.labels[label] && s.value > 0).map((s) => ({ name: s.labels[label], total: s.value, bad: badOf.get(s.labels[label]) ?? 0 }))
+    .sort((a, b) => b.bad - a.bad).slice(0, MAX_LINES);
+}

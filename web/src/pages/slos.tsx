@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Objectives: what is left of their budgets, how fast it goes, and who spends it. */
 import type { Budget } from '../api/slo';
-import { useAsk } from '../data/ask';
-import { budgetLines, burnLines, burnRates, useBudgets, worst } from '../data/slo';
+import { useAsk, type Asked } from '../data/ask';
+import { businessLabels } from '../data/scope';
+import { budgetLines, burnLines, burnRates, failuresBy, useBudgets, worst, type Failures } from '../data/slo';
 import { show } from '../format/units';
 import { Bar } from '../parts/Bar';
 import { budgetTone, objectiveName } from '../parts/BudgetList';
 import { LinesPanel } from '../parts/Lines';
 import { Panel } from '../parts/Panel';
 import { Table, type Column } from '../parts/Table';
-import { t } from '../state/language';
+import { t, tMaybe } from '../state/language';
 import { linkTo, setParams, useRoute } from '../state/route';
 
 const keyOf = (b: Budget): string => `${b.slo}/${b.objective}`;
@@ -31,20 +32,34 @@ function Objectives({ all, chosen }: { all: Budget[]; chosen: string }) {
   return <Table label={t('slo.objectives')} columns={columns} rows={all} rowKey={keyOf} initial={{ key: 'left', isDown: false }} />;
 }
 
-function Worst({ b }: { b: Budget }) {
-  const asked = useAsk(`worst ${keyOf(b)}`, (signal) => worst(b, signal));
-  type Row = { name: string; bad: number; total: number };
-  const columns: Column<Row>[] = [
-    { key: 'name', name: `${t('label.model')} · ${t('label.upstream')}`, sort: (r) => r.name, cell: (r) => <a href={linkTo('latency', { model: r.name.split(' · ')[0] })}>{r.name}</a> },
+function Spenders({ title, what, href, asked }: { title: string; what: string; href: (name: string) => string; asked: Asked<Failures[]> }) {
+  const columns: Column<Failures>[] = [
+    { key: 'name', name: what, sort: (r) => r.name, cell: (r) => <a href={href(r.name)}>{r.name}</a> },
     { key: 'bad', name: t('slo.bad'), isNumber: true, sort: (r) => r.bad, cell: (r) => show(Math.round(r.bad), 'requests') },
     { key: 'total', name: t('slo.requests'), isNumber: true, sort: (r) => r.total, cell: (r) => show(Math.round(r.total), 'requests') },
     { key: 'share', name: t('slo.share'), isNumber: true, sort: (r) => r.bad / r.total, cell: (r) => show(r.bad / r.total, 'ratio') },
   ];
   return (
-    <Panel title={t('slo.worst')} of={asked} isEmpty={(rows) => rows.length === 0}>
-      {(rows) => <Table label={t('slo.worst')} columns={columns} rows={rows} rowKey={(r) => r.name} initial={{ key: 'bad', isDown: true }} />}
+    <Panel title={title} of={asked} isEmpty={(rows) => rows.length === 0}>
+      {(rows) => <Table label={title} columns={columns} rows={rows} rowKey={(r) => r.name} initial={{ key: 'bad', isDown: true }} />}
     </Panel>
   );
+}
+
+function Worst({ b }: { b: Budget }) {
+  const asked = useAsk(`worst ${keyOf(b)}`, (signal) => worst(b, signal));
+  return <Spenders title={t('slo.worst')} what={`${t('label.model')} · ${t('label.upstream')}`} href={(name) => linkTo('latency', { model: name.split(' · ')[0] })} asked={asked} />;
+}
+
+function WorstBy({ label }: { label: string }) {
+  const asked = useAsk(`worst by ${label}`, (signal) => failuresBy(label, signal));
+  const what = tMaybe(`label.${label}`, label);
+  return <Spenders title={t('slo.worstBy', { label: what })} what={what} href={(name) => linkTo('requests', { [label]: name, outcome: '!ok' })} asked={asked} />;
+}
+
+function BusinessLabels() {
+  const { value } = useAsk('business labels', businessLabels, { when: '' });
+  return <>{value?.map((label) => <WorstBy key={label} label={label} />)}</>;
 }
 
 function Details({ b }: { b: Budget }) {
@@ -54,6 +69,7 @@ function Details({ b }: { b: Budget }) {
       <LinesPanel title={`${t('slo.burnDown')}: ${name}`} term="error_budget" unit="ratio" askKey={`budget ${keyOf(b)}`} load={(r, s) => budgetLines(b, r, s)} />
       <LinesPanel title={`${t('slo.burnRates')}: ${name}`} term="burn_rate" unit="x" askKey={`burn ${keyOf(b)}`} load={async (r, s) => ({ lines: await burnLines(b, r, s), threshold: { value: 1, text: '1×' } })} />
       <Worst b={b} />
+      <BusinessLabels />
     </div>
   );
 }

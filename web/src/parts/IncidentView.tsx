@@ -9,7 +9,7 @@ import { useAsk } from '../data/ask';
 import { incidentPicture, timesOf } from '../data/incidents';
 import { dayClock, fullTime, toSeconds } from '../format/time';
 import { show } from '../format/units';
-import { t } from '../state/language';
+import { t, tMaybe } from '../state/language';
 import { linkTo } from '../state/route';
 import { Badge, Tier } from './Badge';
 import { IncidentActs } from './IncidentActs';
@@ -37,10 +37,11 @@ function Alerts({ i }: { i: Incident }) {
 
 function Curve({ curve, marks }: { curve: IncidentCurve; marks: Mark[] }) {
   const picture = useMemo(() => incidentPicture(curve, marks), [curve]);
+  const title = tMaybe(`curve.${curve.name}`, curve.title);
   return (
-    <section class="panel" aria-label={curve.title}>
-      <PanelHead title={curve.title} aside={curve.series_left_out ? t('incident.leftOut', { n: curve.series_left_out }) : undefined} />
-      <LineChart title={curve.title} picture={picture} height={150} />
+    <section class="panel" aria-label={title}>
+      <PanelHead title={title} aside={curve.series_left_out ? t('incident.leftOut', { n: curve.series_left_out }) : undefined} />
+      <LineChart title={title} picture={picture} height={150} />
     </section>
   );
 }

@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A figure's name, with its definition on hover and focus; Escape closes it. */
 import type { ComponentChildren } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 import { useDefinition } from '../data/definitions';
+
+const WIDTH = 340;
+
+/** Beside its name, inside the window: tables that scroll would cut it off. */
+function below(name: HTMLElement): { left: string; top: string } {
+  const { left, bottom } = name.getBoundingClientRect();
+  return { left: `${Math.max(4, Math.min(left, innerWidth - WIDTH))}px`, top: `${bottom + 2}px` };
+}
 
 export function Term({ of, children }: { of: string; children: ComponentChildren }) {
   const definition = useDefinition(of);
-  const [isOpen, setOpen] = useState(false);
+  const [place, setPlace] = useState<{ left: string; top: string } | null>(null);
+  const name = useRef<HTMLButtonElement>(null);
   const id = useId();
   if (!definition) return <>{children}</>;
+  const open = () => setPlace(below(name.current!));
+  const close = () => setPlace(null);
   return (
-    <span class="term" onMouseEnter={() => setOpen(true)} onMouseLeave={() => setOpen(false)}>
-      <button type="button" class="term-name" aria-describedby={isOpen ? id : undefined} onFocus={() => setOpen(true)} onBlur={() => setOpen(false)}
-        onKeyDown={(e) => e.key === 'Escape' && setOpen(false)}>{children}</button>
-      {isOpen && <span role="tooltip" id={id} class="term-text">{definition}</span>}
+    <span class="term" onMouseEnter={open} onMouseLeave={close}>
+      <button ref={name} type="button" class="term-name" aria-describedby={place ? id : undefined} onFocus={open} onBlur={close} onKeyDown={(e) => e.key === 'Escape' && close()}>{children}</button>
+      {place && <span role="tooltip" id={id} class="term-text" style={place}>{definition}</span>}
     </span>
   );
 }

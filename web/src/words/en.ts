@@ -151,6 +151,7 @@ export const en = {
   'slo.burnDown': 'Budget left over time',
   'slo.burnRates': 'Burn rates by window',
   'slo.worst': 'Who spends it: bad requests of the last hour',
+  'slo.worstBy': 'Failed requests of the last hour by {label}',
   'slo.share': 'Bad',
   'objective.ttft': 'first token',
   'objective.tpot': 'output tokens',

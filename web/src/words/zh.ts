@@ -152,6 +152,7 @@ export const zh: Record<keyof typeof en, string> = {
   'slo.burnDown': '剩余预算随时间变化',
   'slo.burnRates': '各窗口的消耗速率',
   'slo.worst': '消耗来源：最近一小时不达标的请求',
+  'slo.worstBy': '最近一小时失败的请求（按{label}）',
   'slo.share': '不达标',
   'objective.ttft': '首令牌',
   'objective.tpot': '输出令牌',
