@@ -22,6 +22,7 @@ export const useSilences = (): Asked<Silence[]> => useAsk('silences', async (sig
 /** By the names of what is measured; a share where nothing says otherwise. */
 export function unitOf(expr: string): Unit {
   const c = comparison(expr)?.value ?? expr;
+  if (/histogram_quantile|_seconds_sum/.test(c) && /_seconds/.test(c)) return 'seconds';
   if (/ratio|\/ /.test(c)) return 'ratio';
   if (/_seconds(?!_count)/.test(c)) return 'seconds';
   return 'count';

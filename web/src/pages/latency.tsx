@@ -54,11 +54,11 @@ function Departures({ all }: { all: { stage: StageRow; asked: Asked<Seen> }[] })
   const left = all.flatMap(({ stage, asked }) => (asked.value?.departure ? [{ stage, d: asked.value.departure }] : [])).sort((a, b) => a.d.at - b.d.at);
   if (left.length === 0) return <p class="verdict verdict-good" role="status">{t('latency.usual')}</p>;
   return (
-    <ol class="verdict verdict-bad" role="status">
-      {left.map(({ stage, d }) => (
+    <div class="verdict verdict-bad" role="status">
+      <ol>{left.map(({ stage, d }) => (
         <li key={stage.key}>{t('latency.left', { stage: stageName(stage), time: clock(d.at), usual: show(d.usual, 'seconds'), value: show(d.value, 'seconds') })}</li>
-      ))}
-    </ol>
+      ))}</ol>
+    </div>
   );
 }
 

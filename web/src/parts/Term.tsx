@@ -3,6 +3,12 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
 import { useDefinition } from '../data/definitions';
+import { t } from '../state/language';
+
+/** Asked for when the first one is wanted. */
+function Definition({ of }: { of: string }) {
+  return <>{useDefinition(of) ?? t('state.noDefinition', { name: of })}</>;
+}
 
 const WIDTH = 340;
 
@@ -13,17 +19,15 @@ function below(name: HTMLElement): { left: string; top: string } {
 }
 
 export function Term({ of, children }: { of: string; children: ComponentChildren }) {
-  const definition = useDefinition(of);
-  const [place, setPlace] = useState<{ left: string; top: string } | null>(null);
+    const [place, setPlace] = useState<{ left: string; top: string } | null>(null);
   const name = useRef<HTMLButtonElement>(null);
   const id = useId();
-  if (!definition) return <>{children}</>;
   const open = () => setPlace(below(name.current!));
   const close = () => setPlace(null);
   return (
     <span class="term" onMouseEnter={open} onMouseLeave={close}>
       <button ref={name} type="button" class="term-name" aria-describedby={place ? id : undefined} onFocus={open} onBlur={close} onKeyDown={(e) => e.key === 'Escape' && close()}>{children}</button>
-      {place && <span role="tooltip" id={id} class="term-text" style={place}>{definition}</span>}
+      {place && <span role="tooltip" id={id} class="term-text" style={place}><Definition of={of} /></span>}
     </span>
   );
 }

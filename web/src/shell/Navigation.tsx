@@ -15,7 +15,7 @@ export function Navigation({ current }: { current: string }) {
           <li key={p.path}>
             <a href={linkTo(p.path)} aria-current={p.path === current ? 'page' : undefined}>
               {t(p.title)}
-              {p.path === 'alerts' && firing > 0 && <span class="count" aria-label={t('shell.firing', { n: firing })}>{firing}</span>}
+              {p.path === 'alerts' && firing > 0 && <span class="count"><span aria-hidden="true">{firing}</span><span class="hidden">{t('shell.firing', { n: firing })}</span></span>}
             </a>
           </li>
         ))}

@@ -17,7 +17,7 @@ export const LENGTHS = ['5m', '15m', '30m', '1h', '3h', '6h', '12h', '1d', '2d',
 const DEFAULT_LENGTH = '30m';
 const POINTS = 180;
 /** Steps that people can read off an axis. */
-const STEPS = [5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400];
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600, d: 86400 };
 
 /** NaN: not a length of time. */

@@ -52,6 +52,7 @@ export const en = {
   'state.busy': 'The gateway is busy with other questions, or keeps no history (data_dir). Try again in a moment.',
   'state.stale': 'old: no answer',
   'state.again': 'Try again',
+  'state.noDefinition': '{name}: no definition is here',
   'state.broken': 'This page has a mistake; the others still work.',
   'state.serving': 'serving',
   'state.draining': 'draining',

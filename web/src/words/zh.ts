@@ -53,6 +53,7 @@ export const zh: Record<keyof typeof en, string> = {
   'state.busy': '网关正忙于其他查询，或未保留历史数据（data_dir）。请稍后重试。',
   'state.stale': '旧数据：无响应',
   'state.again': '重试',
+  'state.noDefinition': '{name}：暂无定义',
   'state.broken': '此页面出错，其他页面仍可使用。',
   'state.serving': '服务中',
   'state.draining': '正在排空',
