@@ -17,7 +17,7 @@ export interface Rule {
   labels: Labels;
   annotations: Labels;
   alerts: Alert[];
-  state: 'firing' | 'pending' | 'inactive';
+  state: 'firing' | 'pending' | 'inactive' | 'unknown'; // unknown: not evaluated yet
   health: string;
   lastError?: string;
   lastEvaluation: string;

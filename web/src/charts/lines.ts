@@ -39,6 +39,7 @@ function withGaps(points: [number, number][], step: number): [number, number | n
 
 export const colorOf = (line: Line, i: number, c: Colors): string => c.series[(line.color ?? i) % c.series.length];
 
+/** No tooltip: the legend has the values under the pointer. */
 export function axes(unit: Unit, start: number, end: number, c: Colors, max?: number) {
   const text = { color: c.dim, fontSize: 11 };
   return {
@@ -54,8 +55,6 @@ export function axes(unit: Unit, start: number, end: number, c: Colors, max?: nu
     // The same in every chart, so that moments stand above one another.
     grid: { left: 68, right: 14, top: 12, bottom: 22, outerBoundsMode: 'none' },
     animation: false,
-    // The legend has the values; the pointer is drawn and told.
-    tooltip: { trigger: 'axis', showContent: false, renderMode: 'richText' },
     toolbox: { show: true, itemSize: 0, right: -40, feature: { dataZoom: { yAxisIndex: 'none', filterMode: 'none', icon: { zoom: 'path://', back: 'path://' }, title: { zoom: '', back: '' } } } },
   };
 }

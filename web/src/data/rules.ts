@@ -11,7 +11,7 @@ import { comparison } from './threshold';
 
 export type GroupedRule = Rule & { group: string; file: string };
 
-const STATES = ['firing', 'pending', 'inactive'];
+const STATES = ['firing', 'pending', 'inactive', 'unknown'];
 
 export const useRules = (): Asked<GroupedRule[]> => useAsk('rules', async (signal) =>
   (await alertRules(signal)).sort((a, b) => STATES.indexOf(a.state) - STATES.indexOf(b.state) || a.name.localeCompare(b.name)), { topics: ['alerts'] });

@@ -12,11 +12,11 @@ import { LinesPanel } from '../parts/Lines';
 import { Panel, PanelHead } from '../parts/Panel';
 import { SilenceForm } from '../parts/SilenceForm';
 import { Table, type Column } from '../parts/Table';
-import { t } from '../state/language';
+import { t, tMaybe } from '../state/language';
 import { linkTo, setParams, useRoute } from '../state/route';
 import { useState } from 'preact/hooks';
 
-const toneOf = { firing: 'bad', pending: 'warn', inactive: 'good' } as const;
+const toneOf = { firing: 'bad', pending: 'warn', inactive: 'good', unknown: 'plain' } as const;
 
 function AlertItem({ a }: { a: Alert }) {
   const [isSilencing, setSilencing] = useState(false);
@@ -51,7 +51,7 @@ function Active() {
 function RuleView({ rule }: { rule: GroupedRule }) {
   return (
     <section class="panel" aria-label={rule.name}>
-      <PanelHead title={rule.name} aside={<><Badge tone={toneOf[rule.state]}>{t(`alerts.${rule.state}`)}</Badge><Tier tier={rule.labels.tier} /><span>{t('alerts.for')} {show(rule.duration, 'seconds')}</span><a href={linkTo('alerts')}>{t('action.close')}</a></>} />
+      <PanelHead title={rule.name} aside={<><Badge tone={toneOf[rule.state]}>{tMaybe(`alerts.${rule.state}`, rule.state)}</Badge><Tier tier={rule.labels.tier} /><span>{t('alerts.for')} {show(rule.duration, 'seconds')}</span><a href={linkTo('alerts')}>{t('action.close')}</a></>} />
       <pre>{rule.query}</pre>
       {rule.health === 'err' && <p class="state-error">{rule.lastError}</p>}
       <p><small>{rule.annotations.runbook_url && `${t('alerts.runbook')}: ${rule.annotations.runbook_url} · `}{rule.group} · {rule.file}</small></p>
@@ -68,7 +68,7 @@ function Rules() {
   const columns: Column<GroupedRule>[] = [
     { key: 'name', name: t('alerts.rule'), sort: (r) => r.name, cell: (r) => <a href={linkTo('alerts', { show: r.name })}>{r.name}</a> },
     { key: 'labels', name: t('requests.labels'), cell: (r) => Object.entries(r.labels).filter(([k]) => k !== 'tier').map(([k, v]) => `${k}=${v}`).join(' ') || '–' },
-    { key: 'state', name: t('alerts.state'), sort: (r) => r.state, cell: (r) => <Badge tone={toneOf[r.state]}>{t(`alerts.${r.state}`)}</Badge> },
+    { key: 'state', name: t('alerts.state'), sort: (r) => r.state, cell: (r) => <Badge tone={toneOf[r.state]}>{tMaybe(`alerts.${r.state}`, r.state)}</Badge> },
     { key: 'tier', name: t('alerts.tier'), sort: (r) => r.labels.tier ?? '', cell: (r) => <Tier tier={r.labels.tier} /> },
     { key: 'for', name: t('alerts.for'), isNumber: true, sort: (r) => r.duration, cell: (r) => show(r.duration, 'seconds') },
     { key: 'group', name: t('alerts.group'), sort: (r) => r.group, cell: (r) => r.group },

@@ -8,7 +8,7 @@ import { Badge, Tier } from '../parts/Badge';
 import { IncidentView } from '../parts/IncidentView';
 import { Panel } from '../parts/Panel';
 import { Table, type Column } from '../parts/Table';
-import { t } from '../state/language';
+import { t, tMaybe } from '../state/language';
 import { linkTo } from '../state/route';
 
 export const lengthOf = (i: { started_at: string; ended_at: string | null }): number =>
@@ -17,7 +17,7 @@ export const lengthOf = (i: { started_at: string; ended_at: string | null }): nu
 const columns = (): Column<IncidentSummary>[] => [
   { key: 'started', name: t('incident.started'), sort: (i) => i.started_at, cell: (i) => <a href={linkTo('incidents', {}, i.id)}>{fullTime(toSeconds(i.started_at)!)}</a> },
   { key: 'tier', name: t('alerts.tier'), sort: (i) => i.tier, cell: (i) => <Tier tier={i.tier} /> },
-  { key: 'state', name: t('incident.state'), sort: (i) => i.state, cell: (i) => <Badge tone={i.state === 'closed' ? 'plain' : 'bad'}>{t(`incident.state.${i.state}`)}</Badge> },
+  { key: 'state', name: t('incident.state'), sort: (i) => i.state, cell: (i) => <Badge tone={i.state === 'closed' ? 'plain' : 'bad'}>{tMaybe(`incident.state.${i.state}`, i.state)}</Badge> },
   { key: 'alerts', name: t('incident.alerts'), cell: (i) => <>{i.alerts.join(', ')} {i.is_noise && <Badge tone="plain">{t('incident.isNoise')}</Badge>}</> },
   { key: 'length', name: t('incident.length'), isNumber: true, sort: lengthOf, cell: (i) => show(lengthOf(i), 'seconds') },
   { key: 'fired', name: t('incident.fired'), isNumber: true, sort: (i) => i.times_fired, cell: (i) => show(i.times_fired, 'count') },

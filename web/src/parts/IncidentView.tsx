@@ -53,7 +53,7 @@ function Body({ i, again }: { i: Incident; again: () => void }) {
   return (
     <>
       <p class="gateway">
-        <Tier tier={i.tier} /> <Badge tone={i.state === 'closed' ? 'plain' : 'bad'}>{t(`incident.state.${i.state}`)}</Badge>
+        <Tier tier={i.tier} /> <Badge tone={i.state === 'closed' ? 'plain' : 'bad'}>{tMaybe(`incident.state.${i.state}`, i.state)}</Badge>
         <span>{fullTime(toSeconds(i.started_at)!)} · {t('incident.length')} {show((toSeconds(i.ended_at) ?? Date.now() / 1000) - toSeconds(i.started_at)!, 'seconds')}</span>
         {i.acknowledged_by && <Badge tone="good">{t('incident.acked', { name: i.acknowledged_by })}</Badge>}
         <a href={linkTo('latency', { from, to, range: '' })}>{t('incident.latency')}</a>

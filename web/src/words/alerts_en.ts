@@ -6,6 +6,7 @@ export const alertsEn = {
   'alerts.pending': 'pending',
   'alerts.firing': 'firing',
   'alerts.inactive': 'quiet',
+  'alerts.unknown': 'not evaluated yet',
   'alerts.since': 'since {time}',
   'alerts.rules': 'Rules',
   'alerts.rule': 'Rule',

@@ -7,6 +7,7 @@ export const alertsZh: Record<keyof typeof alertsEn, string> = {
   'alerts.pending': '待触发',
   'alerts.firing': '触发中',
   'alerts.inactive': '正常',
+  'alerts.unknown': '尚未计算',
   'alerts.since': '始于 {time}',
   'alerts.rules': '规则',
   'alerts.rule': '规则',
