@@ -36,4 +36,8 @@ export interface Collected {
   sources: Source[];
 }
 
-export const collected = (signal?: AbortSignal): Promise<Collected> => getJson('/api/v1/collected', {}, signal);
+/** A gateway that keeps nothing scrapes nothing. */
+export async function collected(signal?: AbortSignal): Promise<Collected> {
+  const { targets = [], sources = [] } = await getJson<Partial<Collected>>('/api/v1/collected', {}, signal);
+  return { targets, sources };
+}
