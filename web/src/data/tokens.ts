@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Tokens: how many, how heavy requests are, what the cache saves, what they cost. */
 import { instant, range, rate, selector, type Labels } from '../api/prom';
+import type { Price, Prices } from '../api/prices';
 import type { Line } from '../charts/lines';
 import { windowOf, type Range } from '../state/range';
 import { nameBy, toLines } from './curves';
@@ -63,17 +64,10 @@ export async function totals(scope: Labels, r: Range, signal: AbortSignal): Prom
 
 // --- cost ---
 
-/** Per million tokens. */
-export interface Price {
-  prompt: number;
-  completion: number;
-  cached: number;
-}
-export type Prices = Record<string, Price>;
-const MILLION = 1e6;
+const fits = ({ model }: Price, name: string): boolean => (model.endsWith('*') ? name.startsWith(model.slice(0, -1)) : name === model);
 
-/** Cached tokens are part of the prompt's and have a price of their own. */
-export function costOf(x: Total, prices: Prices): number | null {
-  const p = prices[x.model];
-  return p ? ((x.prompt - x.cached) * p.prompt + x.cached * p.cached + x.completion * p.completion) / MILLION : null;
+/** Cached tokens are part of the prompt's and have a price of their own. null: no price. */
+export function costOf(x: Total, { models, tokens }: Prices): number | null {
+  const p = models.find((m) => fits(m, x.model));
+  return p ? ((x.prompt - x.cached) * p.prompt + x.cached * p.cached + x.completion * p.completion) / tokens : null;
 }

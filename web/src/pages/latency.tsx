@@ -86,7 +86,7 @@ function Batch() {
   const scope = useScope();
   const asked = useAskRange(`batch ${scopeKey(scope)}`, (range, signal) => batchClouds(scope, range, signal));
   return (
-    <Panel title={t('latency.batch')} term="llm_tpot_seconds" of={asked} isEmpty={(c) => c.length === 0}>
+    <Panel title={t('latency.batch')} term="batch_size" of={asked} isEmpty={(c) => c.length === 0}>
       {(clouds) => <ScatterChart title={t('latency.batch')} clouds={clouds} x={{ name: t('figure.inFlight'), unit: 'count' }} y={{ name: 'TPOT p50', unit: 'seconds' }} />}
     </Panel>
   );

@@ -29,8 +29,8 @@ function Figures() {
   const v = now.value;
   return (
     <section class="figures" aria-label={t('overview.now')}>
-      <Figure name={t('figure.requests')} term="llm_requests_total" value={v.requestRate} unit="requests/s" href={linkTo('requests')} />
-      <Figure name={t('figure.failed')} term="outcome" value={v.failedRatio} unit="ratio" tone={failureTone(v.failedRatio)} href={linkTo('requests', { outcome: '!ok' })} />
+      <Figure name={t('figure.requests')} term="qps" value={v.requestRate} unit="requests/s" href={linkTo('requests')} />
+      <Figure name={t('figure.failed')} term="error_ratio" value={v.failedRatio} unit="ratio" tone={failureTone(v.failedRatio)} href={linkTo('requests', { outcome: '!ok' })} />
       <Figure name={t('figure.ttft95')} term="llm_ttft_seconds" value={v.ttftP95} unit="seconds" href={linkTo('latency')} />
       <Figure name={t('figure.e2e99')} term="llm_e2e_seconds" value={v.e2eP99} unit="seconds" href={linkTo('latency')} />
       <Figure name={t('figure.tokens')} term="llm_tokens_total" value={v.tokenRate} unit="tokens/s" href={linkTo('tokens')} />

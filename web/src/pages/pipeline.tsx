@@ -64,7 +64,7 @@ function Drops({ asked }: { asked: Asked<Status> }) {
     { key: 'n', name: t('pipeline.count'), isNumber: true, sort: (d) => d.n, cell: (d) => <span class={d.n > 0 ? 'tone-bad' : ''}>{show(d.n, 'count')}</span> },
   ];
   return (
-    <Panel title={t('pipeline.drops')} term="inferometer_drops_total" of={asked} isEmpty={(s) => s.drops.every((d) => d.n === 0)} empty={t('pipeline.noDrops')}>
+    <Panel title={t('pipeline.drops')} term="drops" of={asked} isEmpty={(s) => s.drops.every((d) => d.n === 0)} empty={t('pipeline.noDrops')}>
       {(s) => <Table label={t('pipeline.drops')} columns={columns} rows={s.drops} rowKey={(d) => d.cause} initial={{ key: 'n', isDown: true }} />}
     </Panel>
   );
@@ -102,7 +102,7 @@ export function PipelinePage() {
       <div class="grid">
         <Scraped />
         <Drops asked={asked} />
-        <LinesPanel title={t('pipeline.coverage')} term="inferometer_streams_with_ttft_total" unit="ratio" max={1} askKey="coverage" load={(r, s) => coverageLines(r, s, words)} />
+        <LinesPanel title={t('pipeline.coverage')} term="coverage_ttft" unit="ratio" max={1} askKey="coverage" load={(r, s) => coverageLines(r, s, words)} />
         <LinesPanel title={t('pipeline.overhead')} term="inferometer_overhead_seconds" unit="seconds" askKey="overhead" load={overheadLines} />
         <LinesPanel title={t('pipeline.scrapes')} term="scrape_duration_seconds" unit="seconds" askKey="scrapes" load={scrapeLines} />
         <LinesPanel title={t('pipeline.memory')} term="inferometer_memory_resident_bytes" unit="bytes" askKey="memory" load={memoryLines} />

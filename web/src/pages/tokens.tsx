@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Tokens with the requests beside them: more requests or heavier ones; what the cache saves; what it costs. */
-import { useAskRange } from '../data/ask';
+import { prices } from '../api/prices';
+import { useAsk, useAskRange } from '../data/ask';
 import { quantileLines, rateLines } from '../data/curves';
 import { scopeKey, useScope } from '../data/scope';
-import { change, costOf, gpuLines, hitLines, totals, type Price, type Total } from '../data/tokens';
+import { change, costOf, gpuLines, hitLines, totals, type Total } from '../data/tokens';
 import { show } from '../format/units';
 import { LinesPanel } from '../parts/Lines';
 import { Panel } from '../parts/Panel';
 import { Scope } from '../parts/Scope';
 import { Table, type Column } from '../parts/Table';
 import { t } from '../state/language';
-import { setPrices, usePrices } from '../state/prices';
 import { linkTo } from '../state/route';
-
-const PRICED: (keyof Price)[] = ['prompt', 'cached', 'completion'];
-const FREE: Price = { prompt: 0, completion: 0, cached: 0 };
 
 function Verdict() {
   const scope = useScope();
@@ -23,27 +20,10 @@ function Verdict() {
   return <p class="verdict verdict-plain">{t('tokens.verdict', { requests: show(value.requests, 'x'), weight: show(value.weight, 'x') })}</p>;
 }
 
-function PriceEditor({ models }: { models: string[] }) {
-  const prices = usePrices();
-  const set = (model: string, type: keyof Price, text: string) => setPrices({ ...prices, [model]: { ...FREE, ...prices[model], [type]: Math.max(0, Number(text) || 0) } });
-  return (
-    <details>
-      <summary>{t('tokens.prices')}</summary>
-      <div class="prices">
-        {models.map((model) => PRICED.map((type) => (
-          <label key={`${model} ${type}`}>
-            {t('tokens.price', { model, type: t(`tokens.type.${type}`) })}{' '}
-            <input type="number" min="0" step="any" value={prices[model]?.[type] ?? ''} onChange={(e) => set(model, type, e.currentTarget.value)} />
-          </label>
-        )))}
-      </div>
-    </details>
-  );
-}
-
 function Totals() {
   const scope = useScope();
-  const prices = usePrices();
+  const { value: priced } = useAsk('prices', prices, { when: '' });
+  const cost = (x: Total): number | null => (priced ? costOf(x, priced) : null);
   const asked = useAskRange(`totals ${scopeKey(scope)}`, (r, s) => totals(scope, r, s));
   const number = (key: 'prompt' | 'completion' | 'cached' | 'reasoning'): Column<Total> =>
     ({ key, name: t(`tokens.type.${key}`), isNumber: true, sort: (x) => x[key], cell: (x) => show(Math.round(x[key]), 'tokens') });
@@ -52,16 +32,11 @@ function Totals() {
     { key: 'upstream', name: t('label.upstream'), sort: (x) => x.upstream, cell: (x) => x.upstream },
     { key: 'requests', name: t('tokens.requests'), isNumber: true, sort: (x) => x.requests, cell: (x) => show(Math.round(x.requests), 'requests') },
     number('prompt'), number('cached'), number('completion'), number('reasoning'),
-    { key: 'cost', name: t('tokens.cost'), isNumber: true, sort: (x) => costOf(x, prices), cell: (x) => (costOf(x, prices) === null ? <small>{t('tokens.noPrice')}</small> : show(costOf(x, prices), 'money')) },
+    { key: 'cost', name: t('tokens.cost'), term: 'cost', isNumber: true, sort: cost, cell: (x) => (cost(x) === null ? <small>{t('tokens.noPrice')}</small> : `${show(cost(x), 'money')} ${priced!.currency}`) },
   ];
   return (
     <Panel title={t('tokens.byModel')} term="llm_tokens_total" of={asked} isEmpty={(all) => all.length === 0} class="wide">
-      {(all) => (
-        <>
-          <Table label={t('tokens.byModel')} columns={columns} rows={all} rowKey={(x) => `${x.model} ${x.upstream}`} initial={{ key: 'prompt', isDown: true }} />
-          <PriceEditor models={[...new Set(all.map((x) => x.model))]} />
-        </>
-      )}
+      {(all) => <Table label={t('tokens.byModel')} columns={columns} rows={all} rowKey={(x) => `${x.model} ${x.upstream}`} initial={{ key: 'prompt', isDown: true }} />}
     </Panel>
   );
 }
@@ -81,8 +56,8 @@ export function TokensPage() {
         {distribution('llm_prompt_tokens', t('tokens.prompt'))}
         {distribution('llm_completion_tokens', t('tokens.completion'))}
         {distribution('llm_cached_tokens', t('tokens.cached'))}
-        <LinesPanel title={t('tokens.hit')} term="cached_tokens" unit="ratio" max={1} askKey={`hit ${key}`} load={(r, s) => hitLines(scope, r, s)} empty={t('tokens.noCache')} />
-        <LinesPanel title={t('tokens.gpu')} term="gpu_utilization_ratio" unit="tokens/s" askKey={`gpu ${key}`} load={(r, s) => gpuLines(scope, r, s)} empty={t('tokens.noGpu')} />
+        <LinesPanel title={t('tokens.hit')} term="cache_hit_ratio" unit="ratio" max={1} askKey={`hit ${key}`} load={(r, s) => hitLines(scope, r, s)} empty={t('tokens.noCache')} />
+        <LinesPanel title={t('tokens.gpu')} term="tokens_per_gpu_second" unit="tokens/s" askKey={`gpu ${key}`} load={(r, s) => gpuLines(scope, r, s)} empty={t('tokens.noGpu')} />
         <Totals />
       </div>
     </>

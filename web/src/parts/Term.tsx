@@ -25,7 +25,7 @@ export function Term({ of, children }: { of: string; children: ComponentChildren
   const open = () => setPlace(below(name.current!));
   const close = () => setPlace(null);
   return (
-    <span class="term" onMouseEnter={open} onMouseLeave={close}>
+    <span class="term" data-name={of} onMouseEnter={open} onMouseLeave={close}>
       <button ref={name} type="button" class="term-name" aria-describedby={place ? id : undefined} onFocus={open} onBlur={close} onKeyDown={(e) => e.key === 'Escape' && close()}>{children}</button>
       {place && <span role="tooltip" id={id} class="term-text" style={place}><Definition of={of} /></span>}
     </span>

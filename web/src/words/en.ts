@@ -133,9 +133,7 @@ export const en = {
   'tokens.type.cached': 'cached',
   'tokens.type.reasoning': 'reasoning',
   'tokens.cost': 'Cost',
-  'tokens.noPrice': 'no price',
-  'tokens.prices': 'Prices per million tokens (kept in this browser)',
-  'tokens.price': '{model}: price of {type} tokens',
+  'tokens.noPrice': 'no price (cost.prices)',
 
   'slo.left': 'Error budgets left',
   'slo.none': 'No SLO is configured (slos in the configuration).',

@@ -134,9 +134,7 @@ export const zh: Record<keyof typeof en, string> = {
   'tokens.type.cached': '缓存',
   'tokens.type.reasoning': '推理',
   'tokens.cost': '成本',
-  'tokens.noPrice': '未定价',
-  'tokens.prices': '每百万令牌价格（保存在此浏览器中）',
-  'tokens.price': '{model}：{type}令牌的价格',
+  'tokens.noPrice': '未定价（cost.prices）',
 
   'slo.left': '剩余错误预算',
   'slo.none': '未配置 SLO（配置项 slos）。',
