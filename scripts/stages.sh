@@ -135,9 +135,9 @@ tap_number() {
     echo "${number:-0}"
 }
 
-# Packages of the integration tests, when there are any and they are not in place yet.
+# Packages of the tests in that directory (tests/integration), when there are any and they are not in place yet.
 node_packages() {
-    local dir=tests/integration
+    local dir=${1:-tests/integration}
     [ -f "$dir/package.json" ] || return 0
     grep -q '"\(dev\)\?[dD]ependencies"' "$dir/package.json" || return 0
     if [ ! -f "$dir/node_modules/.package-lock.json" ] ||
