@@ -16,7 +16,7 @@
 
 #include "base/attr.h"
 
-enum { MEM_MODULES_MAX = 40 };
+enum { MEM_MODULES_MAX = 48 };
 
 /* What one module has asked for since start. */
 struct mem_count {

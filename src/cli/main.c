@@ -25,6 +25,7 @@
 #include "cli/sim.h"
 #include "cli/slos.h"
 #include "cli/targets.h"
+#include "cli/top_live.h"
 #include "cli/verify.h"
 
 static const struct {
@@ -35,6 +36,7 @@ static const struct {
     {"serve", serve_main, "run the gateway"},
     {"reload", reload_main, "have a running gateway read its configuration again"},
     {"query", query_main, "ask a running gateway for its history, in PromQL"},
+    {"top", top_live_main, "what passes through a running gateway, live in the terminal"},
     {"requests", kept_main, "ask a running gateway for the requests that it keeps"},
     {"alert", alert_main, "which alerts fire; silences, receivers"},
     {"incident", incident_ask_main, "what went wrong, and what people know of it"},

@@ -55,9 +55,9 @@ struct span talk_user(void)
 
 /* --- connecting --- */
 
-static int connect_to(const struct sockaddr *at, socklen_t len, int *ret_fd)
+static int connect_to(const struct sockaddr *at, socklen_t len, int patience_s, int *ret_fd)
 {
-    const struct timeval patience = {.tv_sec = TALK_PATIENCE_S};
+    const struct timeval patience = {.tv_sec = patience_s};
     int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
@@ -73,7 +73,7 @@ static int connect_to(const struct sockaddr *at, socklen_t len, int *ret_fd)
 }
 
 /* A name is looked up; the first of its addresses that answers is taken. */
-static int connect_name(const char *host, int *ret_fd)
+static int connect_name(const char *host, int patience_s, int *ret_fd)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -87,17 +87,18 @@ static int connect_name(const char *host, int *ret_fd)
     if (getaddrinfo(name, port, &hints, &found) != 0)
         return -EHOSTUNREACH;
     for (const struct addrinfo *i = found; i && r < 0; i = i->ai_next)
-        r = connect_to(i->ai_addr, i->ai_addrlen, ret_fd);
+        r = connect_to(i->ai_addr, i->ai_addrlen, patience_s, ret_fd);
     freeaddrinfo(found);
     return r;
 }
 
-static int connect_place(const struct talk_place *at, int *ret_fd)
+static int connect_place(const struct talk_place *at, int patience_s, int *ret_fd)
 {
     struct addr literal;
     if (addr_parse(span_cstr(at->host), &literal, NULL) == 0)
-        return connect_to((const struct sockaddr *)(const void *)&literal.ss, literal.len, ret_fd);
-    return connect_name(at->host, ret_fd);
+        return connect_to((const struct sockaddr *)(const void *)&literal.ss, literal.len,
+                          patience_s, ret_fd);
+    return connect_name(at->host, patience_s, ret_fd);
 }
 
 /* --- the exchange --- */
@@ -175,11 +176,11 @@ static int receive(int fd, int *ret_status, struct buf *body)
     return r > 0 ? 0 : r;
 }
 
-static int exchange(const struct talk_place *at, struct span request, int *ret_status,
-                    struct buf *body)
+static int exchange(const struct talk_place *at, struct span request, int patience_s,
+                    int *ret_status, struct buf *body)
 {
     int fd = -1;
-    int r = connect_place(at, &fd);
+    int r = connect_place(at, patience_s, &fd);
     if (r < 0)
         return r;
     r = send_all(fd, request);
@@ -196,7 +197,8 @@ int talk_ask(const struct talk_place *at, const struct talk_question *q, int *re
     buf_init(&request, 2 * MIB);
     int r = request_write(at, q, &request);
     if (r == 0)
-        r = exchange(at, buf_span(&request), ret_status, body);
+        r = exchange(at, buf_span(&request), q->patience_s ? q->patience_s : TALK_PATIENCE_S,
+                     ret_status, body);
     buf_done(&request);
     if (r == 0)
         return 0;

@@ -34,6 +34,7 @@ struct talk_question {
     struct span form;
     const char *method; /* NULL: POST */
     const char *type;   /* of form; NULL: that of a form */
+    int patience_s;     /* 0: TALK_PATIENCE_S */
 };
 int talk_ask(const struct talk_place *at, const struct talk_question *q, int *ret_status,
              struct buf *body, struct err *reterr) WARN_UNUSED;

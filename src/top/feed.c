@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * top/feed.c - series by what they are, in one table; their values in arrays, one for a moment.
+ */
+#include "top/feed.h"
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/mem.h"
+#include "base/num.h"
+#include "scrape/text.h"
+#include "top/feed_private.h"
+
+const char top_feed_question[] =
+    "{__name__=~\"llm_(queue|ttft|tpot|e2e)_seconds_bucket|llm_(requests|tokens)_total|"
+    "llm_inflight_requests\"}[5m]";
+
+/* Names of series, and the family of those whose labels do not decide it. */
+static const struct {
+    struct span name;
+    enum top_family family;
+} names[] = {
+    {SPAN_INIT("llm_queue_seconds_bucket"), TOP_QUEUE},
+    {SPAN_INIT("llm_ttft_seconds_bucket"), TOP_TTFT},
+    {SPAN_INIT("llm_tpot_seconds_bucket"), TOP_TPOT},
+    {SPAN_INIT("llm_e2e_seconds_bucket"), TOP_E2E},
+    {SPAN_INIT("llm_requests_total"), TOP_OK},
+    {SPAN_INIT("llm_tokens_total"), TOP_COMPLETION_TOKENS},
+    {SPAN_INIT("llm_inflight_requests"), TOP_INFLIGHT},
+};
+
+static const struct span not_errors[] = {
+    SPAN_INIT("ok"),
+    SPAN_INIT("client_gone_before_first"),
+    SPAN_INIT("client_gone_after_first"),
+    SPAN_INIT("unauthorized"),
+    SPAN_INIT("forbidden"),
+    SPAN_INIT("bad_request"),
+};
+
+bool top_feed_is_error(struct span outcome)
+{
+    for (size_t i = 0; i < ARRAY_LEN(not_errors); i++)
+        if (span_eq(outcome, not_errors[i]))
+            return false;
+    return true;
+}
+
+int top_feed_init(struct top_feed *f, const struct span *dims, size_t n)
+{
+    *f = (struct top_feed){.n_dims = n < TOP_DIMS_MAX ? n : TOP_DIMS_MAX};
+    for (size_t i = 0; i < f->n_dims; i++)
+        f->dims[i] = dims[i];
+    arena_init(&f->_arena, NULL);
+    return 0;
+}
+
+void top_feed_done(struct top_feed *f)
+{
+    for (size_t i = 0; i < f->n_moments; i++)
+        mem_free(f->moments[i].v);
+    mem_free(f->series);
+    mem_free(f->_index);
+    mem_free(f->_texts);
+    arena_done(&f->_arena);
+    *f = (struct top_feed){0};
+}
+
+/* --- texts and series by number --- */
+
+/* Room for one more of n. */
+static int grow(void **at, size_t n, size_t *cap, size_t size)
+{
+    if (n < *cap)
+        return 0;
+    size_t more = *cap ? *cap * 2 : 64;
+    void *p = mem_realloc(*at, more * size);
+    if (!p)
+        return -ENOMEM;
+    *at = p;
+    *cap = more;
+    return 0;
+}
+
+/* Labels have few values: a walk is quick enough, and most are found by the one before. */
+static int text_number(struct top_feed *f, struct span text, uint32_t *ret)
+{
+    for (size_t i = 0; i < f->n_texts; i++)
+        if (span_eq(f->_texts[i], text)) {
+            *ret = (uint32_t)i + 1;
+            return 0;
+        }
+    void *at = f->_texts;
+    int r = grow(&at, f->n_texts, &f->_texts_cap, sizeof(*f->_texts));
+    f->_texts = at;
+    struct span copy = r < 0 ? (struct span){0} : arena_dup(&f->_arena, text);
+    if (!copy.p)
+        return -ENOMEM;
+    f->_texts[f->n_texts++] = copy;
+    *ret = (uint32_t)f->n_texts;
+    return 0;
+}
+
+struct span top_feed_text(const struct top_feed *f, uint32_t number)
+{
+    return number == 0 ? SPAN("") : f->_texts[number - 1];
+}
+
+static size_t hash_of(const struct top_series *s)
+{
+    uint64_t h = (uint64_t)s->family * 64 + s->bound;
+    for (size_t i = 0; i < TOP_DIMS_MAX; i++)
+        h = (h ^ s->dims[i]) * 0x9e3779b97f4a7c15u;
+    return (size_t)(h >> 20);
+}
+
+static bool is_same(const struct top_series *a, const struct top_series *b)
+{
+    bool is = a->family == b->family && a->bound == b->bound;
+    for (size_t i = 0; i < TOP_DIMS_MAX; i++)
+        is = is && a->dims[i] == b->dims[i];
+    return is;
+}
+
+static void index_put(struct top_feed *f, size_t number)
+{
+    size_t at = hash_of(&f->series[number]) & (f->_index_cap - 1);
+    while (f->_index[at] != 0)
+        at = (at + 1) & (f->_index_cap - 1);
+    f->_index[at] = (uint32_t)number + 1;
+}
+
+/* Twice as large as needed, at least. */
+static int index_grow(struct top_feed *f)
+{
+    if (2 * (f->n_series + 1) <= f->_index_cap)
+        return 0;
+    size_t cap = f->_index_cap ? 2 * f->_index_cap : 256;
+    uint32_t *index = mem_zalloc(cap, sizeof(*index));
+    if (!index)
+        return -ENOMEM;
+    mem_free(f->_index);
+    f->_index = index;
+    f->_index_cap = cap;
+    for (size_t i = 0; i < f->n_series; i++)
+        index_put(f, i);
+    return 0;
+}
+
+/* 1: *ret is its number; 0: there is no room for one more. */
+static int series_number(struct top_feed *f, const struct top_series *s, size_t *ret)
+{
+    if (f->_index_cap > 0) {
+        size_t at = hash_of(s) & (f->_index_cap - 1);
+        for (; f->_index[at] != 0; at = (at + 1) & (f->_index_cap - 1))
+            if (is_same(&f->series[f->_index[at] - 1], s)) {
+                *ret = f->_index[at] - 1;
+                return 1;
+            }
+    }
+    if (f->n_series == TOP_SERIES_MAX) {
+        f->n_left_out++;
+        return 0;
+    }
+    void *series = f->series;
+    int r = grow(&series, f->n_series, &f->_series_cap, sizeof(*f->series));
+    f->series = series;
+    if (r == 0)
+        r = index_grow(f);
+    if (r < 0)
+        return r;
+    f->series[f->n_series] = *s;
+    index_put(f, f->n_series);
+    *ret = f->n_series++;
+    return 1;
+}
+
+/* --- one series by its labels --- */
+
+static bool bound_number(struct top_feed *f, enum top_family stage, struct span le, uint32_t *ret)
+{
+    double v = (double)INFINITY;
+    if (!span_eq(le, SPAN("+Inf")) && num_parse_double(le, &v) < 0)
+        return false;
+    size_t i = 0;
+    while (i < f->n_bounds[stage] && f->bounds[stage][i] != v)
+        i++;
+    if (i == TOP_BOUNDS_MAX)
+        return false;
+    if (i == f->n_bounds[stage])
+        f->bounds[stage][f->n_bounds[stage]++] = v;
+    *ret = (uint32_t)i;
+    return true;
+}
+
+/* false: not one of ours. */
+static bool family_of(struct top_feed *f, struct labels l, struct top_series *s)
+{
+    struct span name = labels_name(l), type = labels_get(l, SPAN("type"));
+    size_t i = 0;
+    while (i < ARRAY_LEN(names) && !span_eq(names[i].name, name))
+        i++;
+    if (i == ARRAY_LEN(names))
+        return false;
+    s->family = names[i].family;
+    if (s->family < TOP_STAGES)
+        return bound_number(f, s->family, labels_get(l, SPAN(LABEL_LE)), &s->bound);
+    if (s->family == TOP_OK && top_feed_is_error(labels_get(l, SPAN("outcome"))))
+        s->family = TOP_ERRORS;
+    if (s->family != TOP_COMPLETION_TOKENS || span_eq(type, SPAN("completion")))
+        return true;
+    s->family = TOP_PROMPT_TOKENS;
+    return span_eq(type, SPAN("prompt"));
+}
+
+int top_feed_number(struct top_feed *f, struct labels l, size_t *ret)
+{
+    struct top_series s = {0};
+    if (!family_of(f, l, &s))
+        return 0;
+    for (size_t i = 0; i < f->n_dims; i++) {
+        struct span value = labels_get(l, f->dims[i]);
+        int r = value.n > 0 ? text_number(f, value, &s.dims[i]) : 0;
+        if (r < 0)
+            return r;
+    }
+    return series_number(f, &s, ret);
+}
+
+int top_feed_moment_add(struct top_moment *m, size_t *cap, size_t series, double v)
+{
+    if (series >= *cap) {
+        size_t more = 2 * series + 64;
+        double *p = mem_realloc(m->v, more * sizeof(*p));
+        if (!p)
+            return -ENOMEM;
+        m->v = p;
+        *cap = more;
+    }
+    for (; m->n <= series; m->n++)
+        m->v[m->n] = 0;
+    m->v[series] += v;
+    return 0;
+}
+
+/* --- moments --- */
+
+static void thin_out(struct top_feed *f)
+{
+    size_t half = TOP_MOMENTS_MAX / 2, kept = 0;
+    for (size_t i = 0; i < f->n_moments; i++) {
+        if (i < half && i % 2 == 1)
+            mem_free(f->moments[i].v);
+        else
+            f->moments[kept++] = f->moments[i];
+    }
+    f->n_moments = kept;
+}
+
+double top_feed_value(const struct top_moment *m, size_t series)
+{
+    return m && series < m->n ? m->v[series] : 0;
+}
+
+const struct top_moment *top_feed_at(const struct top_feed *f, int64_t t_ms)
+{
+    if (f->n_moments == 0)
+        return NULL;
+    size_t i = f->n_moments - 1;
+    while (i > 0 && f->moments[i].t_ms > t_ms)
+        i--;
+    return &f->moments[i];
+}
+
+/* --- a page --- */
+
+static int page_read(struct top_feed *f, struct span page, struct arena *a, struct top_moment *m)
+{
+    struct text text;
+    struct text_item item;
+    size_t cap = 0, number = 0;
+    int r = 0;
+    text_init(&text, page, TEXT_PROMETHEUS);
+    for (text_next(&text, &item); item.kind != TEXT_END && r >= 0; text_next(&text, &item)) {
+        struct labels l;
+        const char *mistake;
+        if (item.kind != TEXT_SAMPLE || !span_starts_with(item.name, SPAN("llm_")))
+            continue;
+        r = text_labels(item.series, a, &l, &mistake);
+        if (r == 0)
+            r = top_feed_number(f, l, &number);
+        if (r > 0)
+            r = top_feed_moment_add(m, &cap, number, item.v);
+        if (r == -EINVAL)
+            r = 0; /* a line that cannot be read */
+    }
+    return r < 0 ? r : 0;
+}
+
+int top_feed_page(struct top_feed *f, struct span page, int64_t t_ms)
+{
+    struct top_moment m = {.t_ms = t_ms};
+    struct arena a;
+    arena_init(&a, NULL);
+    int r = page_read(f, page, &a, &m);
+    arena_done(&a);
+    if (r < 0) {
+        mem_free(m.v);
+        return r;
+    }
+    if (f->n_moments == TOP_MOMENTS_MAX)
+        thin_out(f);
+    f->moments[f->n_moments++] = m;
+    return 0;
+}

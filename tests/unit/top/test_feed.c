@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Pages and histories become series at moments. */
+#include "pages.h"
+
+#include <errno.h>
+
+#include "memfail.h"
+
+static const char page[] = "# TYPE llm_requests_total counter\n" PAGE_REQUESTS("m", "a", "ok", "5")
+    PAGE_REQUESTS("m", "a", "client_gone_before_first", "2") PAGE_REQUESTS("m", "a", "timeout", "3")
+        PAGE_REQUESTS("m", "b", "ok", "7") PAGE_TTFT("m", "0.5", "1") PAGE_TTFT(
+            "m", "+Inf", "4") "llm_tokens_total{model=\"m\",upstream=\"u\",type=\"cached\"} 9\n"
+                              "llm_tokens_total{model=\"m\",upstream=\"u\",type=\"prompt\"} 11\n"
+                              "llm_unknown_total 3\nthis is no sample at all {\nother 4\n";
+
+static double sum(const struct top_feed *f, enum top_family family, const char *tenant)
+{
+    double v = 0;
+    const struct top_moment *m = &f->moments[f->n_moments - 1];
+    for (size_t i = 0; i < f->n_series; i++)
+        if (f->series[i].family == family &&
+            (!tenant || span_eq(top_feed_text(f, f->series[i].dims[2]), span_cstr(tenant))))
+            v += top_feed_value(m, i);
+    return v;
+}
+
+static void what_a_page_says(void **state)
+{
+    struct top_feed f;
+    (void)state;
+    feed_begin(&f);
+    feed_take(&f, page, 1000);
+    assert_true(sum(&f, TOP_OK, "a") == 7); /* a client that left is no error */
+    assert_true(sum(&f, TOP_ERRORS, "a") == 3);
+    assert_true(sum(&f, TOP_OK, "b") == 7);
+    assert_true(sum(&f, TOP_TTFT, NULL) == 5);
+    assert_true(sum(&f, TOP_PROMPT_TOKENS, NULL) == 11);
+    assert_int_equal(f.n_bounds[TOP_TTFT], 2);
+    assert_int_equal(f.n_left_out, 0);
+    top_feed_done(&f);
+}
+
+static void the_last_minutes_come_from_the_history(void **state)
+{
+    static const char history[] =
+        "{\"data\":{\"resultType\":\"matrix\",\"result\":["
+        "{\"metric\":{\"__name__\":\"llm_requests_total\",\"model\":\"m\",\"outcome\":\"ok\","
+        "\"stream\":\"true\"},\"values\":[[10.5,\"1\"],[20.5,\"2\"]]},"
+        "{\"metric\":{\"__name__\":\"llm_requests_total\",\"model\":\"m\",\"outcome\":\"ok\","
+        "\"stream\":\"false\"},\"values\":[[20.5,\"40\"]]},"
+        "{\"metric\":{\"__name__\":\"something_else\"},\"values\":[[20.5,\"40\"]]}]}}";
+    struct top_feed f;
+    (void)state;
+    feed_begin(&f);
+    assert_int_equal(top_feed_history(&f, SPAN("[]")), -EPROTO);
+    assert_int_equal(top_feed_history(&f, SPAN("")), -EPROTO);
+    assert_int_equal(f.n_moments, 0);
+    assert_int_equal(top_feed_history(&f, span_cstr(history)), 0);
+    assert_int_equal(f.n_moments, 2);
+    assert_int_equal(f.moments[0].t_ms, 10500);
+    assert_true(sum(&f, TOP_OK, NULL) == 42);
+    assert_int_equal(f.n_series, 1);                               /* stream is no label of rows */
+    assert_int_equal(top_feed_history(&f, span_cstr(history)), 0); /* too late */
+    assert_int_equal(f.n_moments, 2);
+    top_feed_done(&f);
+}
+
+static void old_moments_thin_out(void **state)
+{
+    struct top_feed f;
+    (void)state;
+    feed_begin(&f);
+    for (int64_t t = 1; t <= 300; t++)
+        feed_take(&f, page, t * 1000);
+    assert_true(f.n_moments <= TOP_MOMENTS_MAX);
+    for (size_t i = 1; i < f.n_moments; i++)
+        assert_true(f.moments[i].t_ms > f.moments[i - 1].t_ms);
+    for (size_t i = f.n_moments - 20; i < f.n_moments; i++) /* the last ones are all there */
+        assert_int_equal(f.moments[i].t_ms, 300000 - (int64_t)(f.n_moments - 1 - i) * 1000);
+    assert_true(f.moments[0].t_ms < 100000);
+    assert_int_equal(top_feed_at(&f, 299999)->t_ms, 299000);
+    assert_ptr_equal(top_feed_at(&f, 0), &f.moments[0]);
+    top_feed_done(&f);
+}
+
+static int attempt(void *ctx)
+{
+    static const struct span names[] = {SPAN_INIT("model")};
+    struct top_feed f;
+    (void)ctx;
+    int r = top_feed_init(&f, names, 1);
+    if (r == 0)
+        r = top_feed_page(&f, span_cstr(page), 1000);
+    if (r < 0)
+        assert_int_equal(f.n_moments, 0);
+    top_feed_done(&f);
+    return r;
+}
+
+static void without_memory(void **state)
+{
+    (void)state;
+    assert_true(memfail_each(attempt, NULL) > 4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_page_says),
+        cmocka_unit_test(the_last_minutes_come_from_the_history),
+        cmocka_unit_test(old_moments_thin_out),
+        cmocka_unit_test(without_memory),
+    };
+    return cmocka_run_group_tests_name("top/feed", tests, NULL, NULL);
+}
