@@ -176,19 +176,18 @@ struct live {
     mono_t answered; /* the last answer */
 };
 
-static int live_init(struct live *v, const struct options *o)
+static void live_init(struct live *v, const struct options *o)
 {
     *v = (struct live){.options = o, .answered = clock_mono()};
     top_lists_init(&v->lists);
     buf_init(&v->text, TALK_ANSWER_MAX);
-    int r = top_feed_init(&v->feed, o->names, o->n_names);
+    top_feed_init(&v->feed, o->names, o->n_names);
     top_keys_init(&v->keys, &v->feed, o->by);
     top_keys_filter(&v->keys, o->filter);
     v->keys.wish.window_ms = o->window_ns / NS_PER_MS;
     v->keys.wish.sort = o->sort;
     v->keys.view.where = o->url;
     v->keys.view.has_utf8 = terminal_has_utf8();
-    return r;
 }
 
 static void live_done(struct live *v)
@@ -344,9 +343,8 @@ int top_live_main(int argc, char **argv)
     }
     if (r < 0)
         return flag_complain("top", &err);
-    r = live_init(&v, &o);
-    if (r == 0)
-        r = o.is_once ? once(&v, &err) : watch(&v, &err);
+    live_init(&v, &o);
+    r = o.is_once ? once(&v, &err) : watch(&v, &err);
     live_done(&v);
     if (r < 0)
         (void)flag_complain("top", &err);

@@ -14,7 +14,7 @@
 
 const char top_feed_question[] =
     "{__name__=~\"llm_(queue|ttft|tpot|e2e)_seconds_bucket|llm_(requests|tokens)_total|"
-    "llm_inflight_requests\"}[5m]";
+    "llm_inflight_requests|inferometer_build_info\"}[5m]"; /* the last one: all moments */
 
 /* Names of series, and the family of those whose labels do not decide it. */
 static const struct {
@@ -47,13 +47,12 @@ bool top_feed_is_error(struct span outcome)
     return true;
 }
 
-int top_feed_init(struct top_feed *f, const struct span *dims, size_t n)
+void top_feed_init(struct top_feed *f, const struct span *dims, size_t n)
 {
     *f = (struct top_feed){.n_dims = n < TOP_DIMS_MAX ? n : TOP_DIMS_MAX};
     for (size_t i = 0; i < f->n_dims; i++)
         f->dims[i] = dims[i];
     arena_init(&f->_arena, NULL);
-    return 0;
 }
 
 void top_feed_done(struct top_feed *f)

@@ -68,7 +68,7 @@ struct top_feed {
 };
 
 /* names: of labels, static; at most TOP_DIMS_MAX. */
-int top_feed_init(struct top_feed *f, const struct span *names, size_t n) WARN_UNUSED;
+void top_feed_init(struct top_feed *f, const struct span *names, size_t n);
 void top_feed_done(struct top_feed *f);
 
 /* A page of /metrics that was read at t_ms, later than all before. */

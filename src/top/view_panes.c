@@ -9,7 +9,7 @@
 
 /* --- rows --- */
 
-enum { WIDE = 190, NAME_MAX = 72, STAGE_WIDTH = 7, QUANTILE_WIDTH = 10 };
+enum { WIDE = 190, NAME_WIDTH_MAX = 72, STAGE_WIDTH = 7, QUANTILE_WIDTH = 10 };
 
 static void put_requests(const struct top_row *row, char *dst)
 {
@@ -56,7 +56,7 @@ static size_t name_width(const struct top_drawing *d)
         used += columns[i].width;
     used += TOP_STAGES * (is_wide(d) ? TOP_QUANTILES * QUANTILE_WIDTH : STAGE_WIDTH);
     size_t left = d->view->width > used ? d->view->width - used : 1;
-    return left < NAME_MAX ? left : NAME_MAX;
+    return left < NAME_WIDTH_MAX ? left : NAME_WIDTH_MAX;
 }
 
 static void title_cell(struct top_drawing *d, const char *title, size_t width,
@@ -177,7 +177,7 @@ enum { AGE_WIDTH = 8, EVENTS_WIDTH = 7 };
 static size_t label_width(const struct top_drawing *d, bool is_model)
 {
     size_t left = d->view->width - 4 * AGE_WIDTH - EVENTS_WIDTH - 2;
-    size_t model = left * 3 / 5 < NAME_MAX ? left * 3 / 5 : NAME_MAX;
+    size_t model = left * 3 / 5 < NAME_WIDTH_MAX ? left * 3 / 5 : NAME_WIDTH_MAX;
     return is_model ? model : left - model;
 }
 

@@ -6,10 +6,9 @@ import { join } from 'node:path';
 import { cleanup } from './lib/cleanup.mjs';
 import { Gateway, sim, Sim } from './lib/daemon.mjs';
 import { request } from './lib/http.mjs';
-import { missing } from './lib/prometheus_server.mjs';
 import { BIN, run, tempDir } from './lib/process.mjs';
 import test from './lib/test.mjs';
-import { Terminal } from './lib/tmux.mjs';
+import { NO_TMUX, Terminal } from './lib/tmux.mjs';
 import { waitFor } from './lib/wait.mjs';
 
 const LABELS = { labels: [{ name: 'tenant', from: ['header:X-Tenant'] }] };
@@ -67,7 +66,7 @@ test('once without history: two looks, as a table that obeys nobody', async (t) 
   assert.equal(code, 0, stderr);
   assert.doesNotMatch(stdout, /[\x00-\x09\x0b-\x1f\u202e]/);
   assert.match(stdout, /^inferometer \S+ at http:\S+, serving/);
-  assert.match(stdout, /0 rows by model, upstream, no requests in the last 5\d\dms, p99/);
+  assert.match(stdout, /0 rows by model, upstream, no requests in the last \S+, p99/);
   for (const line of stdout.split('\n')) assert.ok([...line].length <= 100, line);
 });
 
@@ -110,7 +109,7 @@ async function live(t) {
 const start = (t, gateway, width, height, ...flags) => Terminal.start(t, width, height, BIN,
   ['top', '--url', urlOf(gateway), '--interval', '500ms', ...flags]);
 
-test('80x24: all parts, and what keys do', { skip: missing('tmux') && 'tmux is not installed' },
+test('80x24: all parts, and what keys do',
   async (t) => {
     const gateway = await live(t);
     const screen = start(t, gateway, 80, 24);
@@ -150,9 +149,9 @@ test('80x24: all parts, and what keys do', { skip: missing('tmux') && 'tmux is n
     }
     screen.type('q');
     assert.doesNotMatch(await screen.shows(/left with 0\n/), /TTFT 5m/);
-  });
+  }, { skip: NO_TMUX });
 
-test('200x50: all quantiles; a gateway that goes and comes back', { skip: missing('tmux') && 'tmux is not installed' },
+test('200x50: all quantiles; a gateway that goes away',
   async (t) => {
     const gateway = await live(t);
     const screen = start(t, gateway, 200, 50);
@@ -165,8 +164,8 @@ test('200x50: all quantiles; a gateway that goes and comes back', { skip: missin
     screen.tmux(['resize-window', '-x', '90', '-y', '20']);
     await screen.shows(/QUEUE +TTFT +TPOT +E2E TTFT 5m/);
     assert.equal(screen.lines().length, 20);
-    await gateway.process.stop();
+    await gateway.process.kill();
     await screen.shows(/^\d\d:\d\d:\d\dZ  no answer for \S+: no answer from 127.0.0.1:\d+: connection refused/);
     screen.press('C-c');
     await screen.shows(/left with 130/);
-  });
+  }, { skip: NO_TMUX });

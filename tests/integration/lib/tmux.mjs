@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A terminal of a certain size, in which a command runs: what its screen shows, and keys.
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { cleanup } from './cleanup.mjs';
 import { tempDir } from './process.mjs';
 import { waitFor } from './wait.mjs';
+
+/** What the option skip of a test wants. */
+export const NO_TMUX = spawnSync('tmux', ['-V']).status === 0 ? false : 'tmux is not installed';
 
 export class Terminal {
   /** args: of the program. It runs in a shell, which is there again when it ends. */

@@ -17,7 +17,7 @@ static inline void feed_begin(struct top_feed *f)
 {
     static const struct span names[] = {SPAN_INIT("model"), SPAN_INIT("upstream"),
                                         SPAN_INIT("tenant")};
-    assert_int_equal(top_feed_init(f, names, 3), 0);
+    top_feed_init(f, names, 3);
 }
 
 static inline void feed_take(struct top_feed *f, const char *page, int64_t t_ms)
