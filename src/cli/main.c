@@ -12,10 +12,12 @@
 #include "cli/demo.h"
 #include "cli/docs.h"
 #include "cli/doctor_visit.h"
+#include "cli/grafana_export.h"
 #include "cli/incident_ask.h"
 #include "cli/kept.h"
 #include "cli/keys.h"
 #include "cli/load.h"
+#include "cli/prometheus_export.h"
 #include "cli/promql.h"
 #include "cli/query.h"
 #include "cli/reload.h"
@@ -52,6 +54,9 @@ static const struct {
     {"targets", targets_main, "what is scraped, what was recognised, what is missing"},
     {"doctor", doctor_visit_main, "why requests to an engine do not work, step by step"},
     {"verify", verify_main, "prove the whole chain: injected latency, figures, alerts"},
+    {"grafana", grafana_export_main, "write dashboards for Grafana"},
+    {"prometheus", prometheus_export_main,
+     "write what a Prometheus and an Alertmanager need to take over"},
     {"promql", promql_main, "run test scripts of PromQL"},
     {"docs", docs_main, "print the reference pages that come from the program's tables"},
 };
@@ -62,7 +67,7 @@ static void usage_print(FILE *to)
                 "usage: inferometer COMMAND [OPTIONS]\n\ncommands:\n",
                 to);
     for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-        (void)fprintf(to, "  %-8s %s\n", commands[i].name, commands[i].help);
+        (void)fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
     (void)fputs("\n"
                 "  inferometer COMMAND --help   options and examples of one command\n"
                 "  inferometer --version\n\n"
