@@ -81,9 +81,9 @@ static void pages_write(struct jsonw *w)
         jsonw_begin_object(w);
         jsonw_put_str(w, "path", route_at(i)->path);
         jsonw_put_cstr(w, "help", route_at(i)->help);
-        jsonw_put_bool(w, "is_link", route_at(i)->kind == ROUTE_PAGE &&
-                                         span_find_char(route_at(i)->path, '*') ==
-                                             route_at(i)->path.n);
+        jsonw_put_bool(w, "is_link",
+                       route_at(i)->kind == ROUTE_PAGE &&
+                           span_find_char(route_at(i)->path, '*') == route_at(i)->path.n);
         jsonw_end_object(w);
     }
     jsonw_end_array(w);
