@@ -42,9 +42,12 @@ static const char help[] =
     "  inferometer top --by tenant\n"
     "  inferometer top --once --json | jq '.rows[] | select(.ttft_s.p99 > 1)'\n"
     "\n"
-    "exit status: 0 shown, 1 the gateway does not answer, 2 wrong flags\n";
+    "exit status: 0 shown, 1 the gateway does not answer, 2 wrong flags, 130 Ctrl-C\n";
 
-enum { WIDTH_DEFAULT = 120 }; /* where there is no terminal */
+enum {
+    WIDTH_DEFAULT = 120, /* where there is no terminal */
+    INTERRUPTED = 130    /* as shells tell it */
+};
 
 struct options {
     struct talk_place at;
@@ -173,6 +176,7 @@ struct live {
     struct buf text;
     struct err trouble;
     bool is_in_trouble;
+    bool is_interrupted;
     mono_t answered; /* the last answer */
 };
 
@@ -301,6 +305,7 @@ static bool keys_until(struct live *v, mono_t due, int *ret_error)
     for (;;) {
         int64_t left_ns = mono_diff(due, clock_mono());
         int key = top_screen_key(left_ns > 0 ? (int)(left_ns / NS_PER_MS) + 1 : 0);
+        v->is_interrupted = key == TOP_KEY_INTERRUPT;
         size_t n = top_view_items(v->keys.view.focus, &v->table, &v->lists);
         if (!top_keys_press(&v->keys, key, n))
             return false;
@@ -348,5 +353,5 @@ int top_live_main(int argc, char **argv)
     live_done(&v);
     if (r < 0)
         (void)flag_complain("top", &err);
-    return r < 0;
+    return r < 0 ? 1 : v.is_interrupted ? INTERRUPTED : 0;
 }

@@ -93,7 +93,9 @@ static int text_number(struct top_feed *f, struct span text, uint32_t *ret)
     void *at = f->_texts;
     int r = grow(&at, f->n_texts, &f->_texts_cap, sizeof(*f->_texts));
     f->_texts = at;
-    struct span copy = r < 0 ? (struct span){0} : arena_dup(&f->_arena, text);
+    if (r < 0)
+        return r;
+    struct span copy = arena_dup(&f->_arena, text);
     if (!copy.p)
         return -ENOMEM;
     f->_texts[f->n_texts++] = copy;

@@ -152,7 +152,7 @@ bool top_keys_press(struct top_keys *k, int key, size_t n_items)
     bool is_busy = k->view.is_help || k->view.is_typing;
     if (key == TOP_KEY_NONE)
         return true;
-    if (key == TOP_KEY_GONE || (key == 'q' && !is_busy))
+    if (key == TOP_KEY_GONE || key == TOP_KEY_INTERRUPT || (key == 'q' && !is_busy))
         return false;
     if (k->view.is_help)
         k->view.is_help = false;

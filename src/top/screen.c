@@ -4,6 +4,7 @@
 #include <curses.h>
 #include <errno.h>
 #include <locale.h>
+#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 enum { ESCAPE_MS = 50 }; /* an escape alone is that key */
 
 static SCREEN *screen;
+static volatile sig_atomic_t is_interrupted;
 
 static const struct {
     enum top_style style;
@@ -38,8 +40,16 @@ static void make_colors(void)
             (void)init_pair(styles[i].color, styles[i].color, -1);
 }
 
+static void on_interrupt(int number)
+{
+    (void)number;
+    is_interrupted = 1;
+}
+
 int top_screen_open(struct err *reterr)
 {
+    struct sigaction interrupt = {.sa_handler = on_interrupt}; /* curses' own would end us with 1 */
+
     (void)setlocale(LC_CTYPE, "");
     if (isatty(STDIN_FILENO) && isatty(STDOUT_FILENO))
         screen = newterm(NULL, stdout, stdin);
@@ -48,6 +58,7 @@ int top_screen_open(struct err *reterr)
         err_hint(reterr, "--once prints the table once");
         return -ENOTTY;
     }
+    (void)sigaction(SIGINT, &interrupt, NULL);
     (void)set_escdelay(ESCAPE_MS);
     make_colors();
     (void)cbreak();
@@ -123,7 +134,9 @@ int top_screen_key(int wait_ms)
     };
     timeout(wait_ms);
     errno = 0;
-    int key = getch();
+    int key = is_interrupted ? ERR : getch();
+    if (is_interrupted)
+        return TOP_KEY_INTERRUPT;
     if (key == ERR)
         return errno == EIO || errno == EBADF ? TOP_KEY_GONE : TOP_KEY_NONE;
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)

@@ -27,7 +27,8 @@ enum top_key {
     TOP_KEY_ESCAPE,
     TOP_KEY_ENTER,
     TOP_KEY_RUBOUT,
-    TOP_KEY_GONE, /* the terminal is */
+    TOP_KEY_GONE,      /* the terminal is */
+    TOP_KEY_INTERRUPT, /* SIGINT: Ctrl-C */
 };
 
 int top_screen_open(struct err *reterr) WARN_UNUSED;

@@ -227,7 +227,7 @@ static int make(const struct top_feed *f, const struct top_wish *w, uint16_t *ro
     const struct top_moment *to = f->n_moments > 0 ? &f->moments[f->n_moments - 1] : NULL;
     const struct top_moment *from = to ? top_feed_at(f, to->t_ms - w->window_ms) : NULL;
     struct sorting sorting = {f, w};
-    struct top_orders orders;
+    struct top_orders orders = {0};
     int r = find_rows(f, w, t, row_of);
     if (r < 0 || !to)
         return r;

@@ -106,10 +106,9 @@ static void draw_total(struct top_drawing *d)
     for (size_t i = 0; i < TOP_STAGES; i++)
         top_cells_seconds(t->stages[i][q], stages[i]);
     top_view_line(d, TOP_PLAIN,
-                  "%s req/s, errors %s, tokens/s %s in %s out, %s open; %s TTFT %s TPOT %s "
-                  "E2E %s",
-                  requests, errors, in, out, open, top_quantile_names[q], stages[TOP_TTFT],
-                  stages[TOP_TPOT], stages[TOP_E2E]);
+                  "%s req/s, errors %s; %s TTFT %s TPOT %s E2E %s; %s open; tokens/s %s in %s out",
+                  requests, errors, top_quantile_names[q], stages[TOP_TTFT], stages[TOP_TPOT],
+                  stages[TOP_E2E], open, in, out);
 }
 
 static void draw_engines(struct top_drawing *d)

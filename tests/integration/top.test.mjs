@@ -118,7 +118,7 @@ test('80x24: all parts, and what keys do',
     const lines = screen.lines();
     assert.equal(lines.length, 24);
     assert.match(lines[0], /^inferometer \S+ at http:\S+, serving, up .*Z$/);
-    assert.match(lines[1], /^\S+ req\/s, errors 0%, tokens\/s \S+ in \S+ out, 2 open; p99 TTFT \S+ms TPOT \S+ms E2E \S+ms$/);
+    assert.match(lines[1], /^\S+ req\/s, errors 0%; p99 TTFT \S+ms TPOT \S+ms E2E \S+ms; 2 open; /);
     assert.match(lines[2], /^upstreams 1 of 1 good; engines: - running, - waiting, KV cache -, GPU -$/);
     assert.match(lines[3], /^2 rows by model, upstream, last \S+, p99$/);
     assert.match(lines[4], /^NAME +REQ\/S +ERR +TOK\/S OPEN +QUEUE +TTFT +TPOT +E2E TTFT 5m$/);
@@ -127,14 +127,14 @@ test('80x24: all parts, and what keys do',
     assert.match(lines[23], /^q quit  g group/);
 
     screen.type('ggg');
-    await screen.shows(/2 rows by tenant, last/);
+    await screen.shows(/3 rows by tenant, last/);
     await screen.shows(/\nbeta +\d/);
     screen.type('p/be');
     await screen.shows(/show rows with: be_/);
     screen.press('Enter');
     assert.doesNotMatch(await screen.shows(/1 rows by tenant with "be", last \S+, p50/), /\nacme/);
     screen.press('Escape');
-    await screen.shows(/2 rows by tenant, last/);
+    await screen.shows(/3 rows by tenant, last/);
     screen.type('?');
     await screen.shows(/tab +next part: rows, open requests, alerts/);
     screen.type('x');

@@ -185,6 +185,7 @@ static void keys(void **state)
     assert_int_equal(w.keys.view.scroll, 0);
     assert_false(press(&w, 'q'));
     assert_false(press(&w, TOP_KEY_GONE));
+    assert_false(press(&w, TOP_KEY_INTERRUPT));
     world_done(&w);
 }
 
