@@ -81,9 +81,9 @@ static void draw_where(struct top_drawing *d)
         top_view_line(d, TOP_RED, "%s  no answer for %s: %.*s", clock, stale,
                       SPAN_ARG(d->view->trouble));
     else
-        top_view_line(d, TOP_BOLD, "inferometer %.*s at %.*s, %.*s, up %s  %s%s",
-                      SPAN_ARG(l->version), SPAN_ARG(d->view->where), SPAN_ARG(l->state), up, clock,
-                      d->view->is_paused ? "  PAUSED" : "");
+        top_view_line(d, TOP_BOLD, "%sinferometer %.*s at %.*s, %.*s, up %s  %s",
+                      d->view->is_paused ? "PAUSED  " : "", SPAN_ARG(l->version),
+                      SPAN_ARG(d->view->where), SPAN_ARG(l->state), up, clock);
 }
 
 static void draw_total(struct top_drawing *d)
