@@ -80,7 +80,7 @@ PYTHON
 }
 
 # run_node <name> <file>...; adds to the counts. The program under test is $INFEROMETER_BIN.
-# Tests mostly wait, so two files run at a time, the largest first; those that say "@alone" measure
+# Tests mostly wait, so four files run at a time, the largest first; those that say "@alone" measure
 # time, or take what the machine has, and run one by one before.
 run_node() {
     local name=$1 rc=0 file
@@ -95,7 +95,7 @@ run_node() {
         fi
     done < <(ls -S "$@")
     [ "${#alone[@]}" -eq 0 ] || node_files "$name" 1 "${alone[@]}" || rc=$?
-    [ "${#others[@]}" -eq 0 ] || node_files "$name" 3 "${others[@]}" || rc=$?
+    [ "${#others[@]}" -eq 0 ] || node_files "$name" 4 "${others[@]}" || rc=$?
     for file in "$results/$name"-*.tap; do
         node_count "$file"
     done

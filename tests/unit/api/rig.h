@@ -76,6 +76,13 @@ static inline int admin_send(struct admin *a, const char *method, const char *ta
     return admin_send_to(a, "a", method, target, fields, body);
 }
 
+/* Events have no end: one is enough. */
+static inline bool admin_has_event(struct span answer)
+{
+    return span_find(answer, SPAN("text/event-stream")) < answer.n &&
+           span_find(answer, SPAN("\n\n")) < answer.n;
+}
+
 /* The whole answer, with a NUL behind it, until the next one. */
 static inline struct span admin_receive(struct admin *a, int fd)
 {
@@ -87,6 +94,8 @@ static inline struct span admin_receive(struct admin *a, int fd)
             break;
         if (got > 0)
             n += (size_t)got;
+        if (admin_has_event(span_of(a->answer, n)))
+            break;
     }
     close(fd);
     loop_turn(a->loop, 0);
