@@ -84,9 +84,10 @@ function(embed name file symbol)
   target_sources(${name} PRIVATE ${out})
 endfunction()
 
-# module_embeds(): src/<module>/*.html and *.css as arrays of the module's library: api_index_html[] of api/index.html.
+# module_embeds(): src/<module>/*.html, *.css and *.js as arrays of the module's library: api_index_html[] of api/index.html.
 function(module_embeds name)
-  file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.html ${CMAKE_SOURCE_DIR}/src/${name}/*.css)
+  file(GLOB pages CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.html ${CMAKE_SOURCE_DIR}/src/${name}/*.css
+    ${CMAKE_SOURCE_DIR}/src/${name}/*.js)
   foreach(page IN LISTS pages)
     get_filename_component(file ${page} NAME)
     string(REPLACE "." "_" symbol ${file})

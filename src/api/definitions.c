@@ -18,6 +18,7 @@ static const char *const family_types[] = {
     [FAMILY_GAUGE] = "gauge",
     [FAMILY_HISTOGRAM] = "histogram",
 };
+
 struct writer {
     struct jsonw *w;
     size_t at; /* where the last one was found: the orders are the same */
@@ -57,12 +58,9 @@ static void entry_write(struct jsonw *w, const struct entry *e)
     };
 
     jsonw_begin_object(w);
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        if (!members[i].value)
-            continue;
-        jsonw_key(w, members[i].key);
-        jsonw_cstr(w, members[i].value);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        if (members[i].value)
+            jsonw_put_cstr(w, members[i].key, members[i].value);
     jsonw_end_object(w);
 }
 
@@ -123,8 +121,7 @@ int definitions_write(struct jsonw *w)
     struct writer d = {.w = w};
 
     jsonw_begin_object(w);
-    jsonw_key(w, "status");
-    jsonw_cstr(w, "success");
+    jsonw_put_cstr(w, "status", "success");
     jsonw_key(w, "data");
     jsonw_begin_array(w);
     for (size_t i = 0; i < record_n_fields; i++) {

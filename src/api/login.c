@@ -98,10 +98,7 @@ void login_handle_page(const struct api_request *req, struct api_answer *ret)
 void login_handle_style(const struct api_request *req, struct api_answer *ret)
 {
     (void)req;
-    ret->content_type = "text/css; charset=utf-8";
-    ret->fields = WEB_FILES_SECURITY;
-    if (buf_append(&ret->body, span_of(api_login_css, api_login_css_size)) < 0)
-        api_answer_error(ret, 500, "out of memory");
+    web_files_answer(span_of(api_login_css, api_login_css_size), "text/css; charset=utf-8", ret);
 }
 
 /* --- who asks --- */
@@ -112,10 +109,8 @@ static int session_write(const struct session *s, bool is_needed, struct buf *ou
 
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "is_token_needed");
-    jsonw_bool(&w, is_needed);
-    jsonw_key(&w, "role");
-    jsonw_cstr(&w, session_role_name(s->role));
+    jsonw_put_bool(&w, "is_token_needed", is_needed);
+    jsonw_put_cstr(&w, "role", session_role_name(s->role));
     jsonw_key(&w, "csrf");
     if (s->role != SESSION_NONE && s->way == SESSION_COOKIE)
         jsonw_cstr(&w, s->csrf);
@@ -139,10 +134,7 @@ void login_handle_session(const struct api_request *req, struct api_answer *ret)
 /* Where a page is asked for: a browser's address, not what a page's script fetches. */
 static bool is_visit(const struct api_request *req)
 {
-    struct span accept = http1_field_value(req->head, SPAN("Accept"));
-
-    return span_eq(req->head->method, SPAN("GET")) &&
-           span_find(accept, SPAN("text/html")) < accept.n;
+    return span_eq(req->head->method, SPAN("GET")) && web_files_are_wanted(req->head);
 }
 
 static int encode(struct span s, struct buf *out)

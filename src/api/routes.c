@@ -28,6 +28,8 @@ static const struct route routes[] = {
     OPEN_PAGE("/", web_files_handle_index, ROUTE_OPEN,
               "pages for people; for terminals the state of this gateway"),
     PAGE("/status", status_handle_page, "the state of this gateway, for people"),
+    PAGE("/status.css", status_handle_style, "how that page looks"),
+    PAGE("/status.js", status_handle_script, "what fills it"),
     OPEN_PAGE("/ui/**", web_files_handle_app, ROUTE_OPEN, "links into the pages at /"),
     OPEN_PAGE("/assets/*", web_files_handle_asset, ROUTE_OPEN, "what the pages load"),
     FORM("/login", login_handle_page, login_post, "POST: a token; a browser's session begins"),

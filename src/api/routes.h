@@ -104,6 +104,8 @@ void requests_handle_inflight(const struct api_request *req, struct api_answer *
 void requests_handle_recent(const struct api_request *req, struct api_answer *ret);
 void actions_handle_reload(const struct api_request *req, struct api_answer *ret);
 void status_handle_page(const struct api_request *req, struct api_answer *ret);
+void status_handle_style(const struct api_request *req, struct api_answer *ret);
+void status_handle_script(const struct api_request *req, struct api_answer *ret);
 void status_handle_json(const struct api_request *req, struct api_answer *ret);
 
 /* login.c */

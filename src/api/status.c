@@ -10,13 +10,14 @@
 #include "api/fill.h"
 #include "api/language.h"
 #include "api/status_text.h"
+#include "api/web_files.h"
 #include "base/limits.h"
 
 enum { STATUS_MAX = MIB };
 
-/* Made from index.html at build time (cmake/Modules.cmake). */
-extern const char api_index_html[];
-extern const size_t api_index_html_size;
+/* Made from files of those names at build time (cmake/Modules.cmake). */
+extern const char api_index_html[], api_status_css[], api_status_js[];
+extern const size_t api_index_html_size, api_status_css_size, api_status_js_size;
 
 static int status_write(const struct api_sources *s, struct buf *out)
 {
@@ -125,13 +126,6 @@ static int html_render(enum language l, struct span status, struct buf *out)
     return fill_page(span_of(api_index_html, api_index_html_size), page_name, &p, out);
 }
 
-static bool wants_html(const struct http1_head *head)
-{
-    struct span accept = http1_field_value(head, SPAN("Accept"));
-
-    return span_find(accept, SPAN("text/html")) < accept.n;
-}
-
 void status_handle_page(const struct api_request *req, struct api_answer *ret)
 {
     enum language l = language_choose(http1_field_value(req->head, SPAN("Accept-Language")));
@@ -140,12 +134,9 @@ void status_handle_page(const struct api_request *req, struct api_answer *ret)
 
     buf_init(&status, STATUS_MAX);
     r = status_write(req->sources, &status);
-    if (r == 0 && wants_html(req->head)) {
+    if (r == 0 && web_files_are_wanted(req->head)) {
         ret->content_type = "text/html; charset=utf-8";
-        ret->fields = "Vary: Accept, Accept-Language\r\n"
-                      "Content-Security-Policy: default-src 'none'; style-src 'unsafe-inline'; "
-                      "script-src 'unsafe-inline'; connect-src 'self'; frame-ancestors 'none'; "
-                      "base-uri 'none'; form-action 'none'\r\n";
+        ret->fields = "Vary: Accept, Accept-Language\r\n" WEB_FILES_SECURITY;
         r = html_render(l, buf_span(&status), &ret->body);
     } else if (r == 0) {
         ret->content_type = "text/plain; charset=utf-8";
@@ -155,4 +146,17 @@ void status_handle_page(const struct api_request *req, struct api_answer *ret)
     buf_done(&status);
     if (r < 0)
         api_answer_error(ret, 500, "out of memory");
+}
+
+void status_handle_style(const struct api_request *req, struct api_answer *ret)
+{
+    (void)req;
+    web_files_answer(span_of(api_status_css, api_status_css_size), "text/css; charset=utf-8", ret);
+}
+
+void status_handle_script(const struct api_request *req, struct api_answer *ret)
+{
+    (void)req;
+    web_files_answer(span_of(api_status_js, api_status_js_size), "text/javascript; charset=utf-8",
+                     ret);
 }

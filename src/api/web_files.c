@@ -20,6 +20,13 @@ bool web_files_are_there(void)
     return web_bundle_n > 0;
 }
 
+bool web_files_are_wanted(const struct http1_head *head)
+{
+    struct span accept = http1_field_value(head, SPAN("Accept"));
+
+    return span_find(accept, SPAN("text/html")) < accept.n;
+}
+
 static void file_answer(const struct api_request *req, const struct web_file *f,
                         struct api_answer *ret)
 {
@@ -36,6 +43,14 @@ static void file_answer(const struct api_request *req, const struct web_file *f,
         api_answer_error(ret, 500, "out of memory");
     else
         ret->is_gzip = true;
+}
+
+void web_files_answer(struct span bytes, const char *type, struct api_answer *ret)
+{
+    ret->content_type = type;
+    ret->fields = WEB_FILES_SECURITY;
+    if (buf_append(&ret->body, bytes) < 0)
+        api_answer_error(ret, 500, "out of memory");
 }
 
 enum language web_files_language(const struct http1_head *head)
@@ -60,15 +75,13 @@ void web_files_handle_app(const struct api_request *req, struct api_answer *ret)
         return;
     }
     ret->cache = "no-cache";
-    ret->fields = "Vary: Accept, Accept-Language, Cookie\r\n" WEB_FILES_SECURITY;
+    ret->fields = "Vary: Accept, Accept-Encoding, Accept-Language, Cookie\r\n" WEB_FILES_SECURITY;
     file_answer(req, f, ret);
 }
 
 void web_files_handle_index(const struct api_request *req, struct api_answer *ret)
 {
-    struct span accept = http1_field_value(req->head, SPAN("Accept"));
-
-    if (web_files_are_there() && span_find(accept, SPAN("text/html")) < accept.n)
+    if (web_files_are_there() && web_files_are_wanted(req->head))
         web_files_handle_app(req, ret);
     else if (req->session->role == SESSION_NONE)
         login_answer_needed(req, ret);
@@ -85,6 +98,6 @@ void web_files_handle_asset(const struct api_request *req, struct api_answer *re
         return;
     }
     ret->cache = "public, max-age=31536000, immutable";
-    ret->fields = WEB_FILES_SECURITY;
+    ret->fields = "Vary: Accept-Encoding\r\n" WEB_FILES_SECURITY;
     file_answer(req, f, ret);
 }

@@ -25,8 +25,14 @@
 /* Whether this build has them. */
 bool web_files_are_there(void);
 
+/* Whether a page is asked for, and not what programs read. */
+bool web_files_are_wanted(const struct http1_head *head);
+
 /* The reader's language. */
 enum language web_files_language(const struct http1_head *head);
+
+/* A file that the build made an array of. type: static. */
+void web_files_answer(struct span bytes, const char *type, struct api_answer *ret);
 
 /* GET /: the page, or for programs and in a build without it the state (status_handle_page). */
 void web_files_handle_index(const struct api_request *req, struct api_answer *ret);

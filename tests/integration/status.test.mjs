@@ -95,7 +95,10 @@ for (const [language, words] of [['en', ['in flight', 'listeners', 'serving']], 
     assert.ok(page.includes(`<html lang="${language}">`));
     const texts = Object.fromEntries([...page.matchAll(/<script type="application\/json" id="(\w+)">(.*?)<\/script>/gs)]
       .map((m) => [m[1], m[2]]));
-    const script = page.match(/<script>(.*)<\/script>/s)[1];
+    assert.doesNotMatch(headers['content-security-policy'], /unsafe/);
+    assert.doesNotMatch(page, /<script>|<style|style=|\son\w+=/); // what its policy would not run
+    const script = await getText(gateway.adminPort, page.match(/<script src="(.*)">/)[1]);
+    assert.match(await getText(gateway.adminPort, page.match(/stylesheet" href="(.*)">/)[1]), /border-collapse/);
     const document = fakeDocument(texts);
     let refresh;
     const fetched = [];

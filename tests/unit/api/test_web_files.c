@@ -93,7 +93,7 @@ static void test_index(void **state)
 
         assert_true(span_starts_with(answer, SPAN("HTTP/1.1 200")));
         assert_true(has(answer, "Cache-Control: no-cache\r\n"));
-        assert_true(has(answer, "Vary: Accept, Accept-Language, Cookie\r\n"));
+        assert_true(has(answer, "Vary: Accept, Accept-Encoding, Accept-Language, Cookie\r\n"));
         snprintf(lang, sizeof(lang), "<html lang=\"%s\">", rows[i].lang);
         assert_true(has(body_of(answer), lang));
     }
