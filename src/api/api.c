@@ -20,6 +20,7 @@
 
 #define ANSWER_MAX_BYTES QUERIES_ANSWER_MAX
 #define FORM_MAX_BYTES   (2 * MIB)
+#define POST_MAX_BYTES   (16 * KIB) /* whoever posts that has shown no token yet */
 #define FIELDS_MAX_BYTES (8 * KIB)
 
 struct api {
@@ -104,12 +105,12 @@ static void call_keep(const struct http1_head *head, struct pending *p)
 
 static void post_keep(const struct api_request *req, struct pending *p)
 {
-    struct span accept = http1_field_value(req->head, SPAN("Accept"));
     struct span origin = http1_field_value(req->head, SPAN("Origin"));
 
     p->is_post = true;
+    buf_init(&p->form, POST_MAX_BYTES);
     p->posted.language = web_files_language(req->head);
-    p->posted.wants_html = span_find(accept, SPAN("text/html")) < accept.n;
+    p->posted.wants_html = web_files_are_wanted(req->head);
     p->posted.is_https = span_starts_with(origin, SPAN("https://"));
 }
 
@@ -199,7 +200,7 @@ static void on_body(struct http_server_conn *c, struct span bytes, struct stamp 
     if (r < 0) {
         p->is_call = p->is_post = false;
         api_answer_error(&p->answer, r == -EMSGSIZE ? 413 : 500,
-                         r == -EMSGSIZE ? "the body is larger than 2 MiB" : "out of memory");
+                         r == -EMSGSIZE ? "the body is too large" : "out of memory");
     }
 }
 

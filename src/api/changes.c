@@ -60,10 +60,8 @@ static void versions_write(const struct changes *e, const struct api_versions *v
     };
 
     jsonw_begin_object(w);
-    for (size_t i = 0; i < ARRAY_LEN(members); i++) {
-        jsonw_key(w, members[i].key);
-        jsonw_u64(w, members[i].n & NUMBER_MASK);
-    }
+    for (size_t i = 0; i < ARRAY_LEN(members); i++)
+        jsonw_put_u64(w, members[i].key, members[i].n & NUMBER_MASK);
     jsonw_end_object(w);
 }
 
@@ -176,8 +174,7 @@ int changes_join(struct changes *e, struct changes_stream *s, struct http_server
 
     if (count(e) >= CHANGES_STREAMS_MAX)
         return -EAGAIN;
-    *s =
-        (struct changes_stream){._conn = c, ._expires_s = who->expires_s, ._access = access_now(e)};
+    *s = (struct changes_stream){._conn = c, ._expires_s = who->expires_s, ._access = who->tokens};
     list_push_back(&e->streams, &s->_link);
     r = http_server_head(c, 200, (struct span){0}, fields,
                          (struct http_framing){HTTP1_BODY_UNTIL_CLOSE, 0}, NULL, 0, false);

@@ -41,6 +41,15 @@ bool guard_is_foreign(const struct http1_head *head, const struct api_access *a)
            (a->origin[0] == '\0' || !span_eq_nocase(origin, span_cstr(a->origin)));
 }
 
+bool guard_is_rebound(const struct http1_head *head, const struct session *s,
+                      const struct api_access *a)
+{
+    struct span host = http1_field_value(head, SPAN("Host"));
+
+    return s->way == SESSION_FREE && host.n > 0 && !is_own_name(host) &&
+           !is_same_origin(span_cstr(a->origin), host);
+}
+
 static bool has_csrf(const struct http1_head *head, const struct session *s)
 {
     struct span shown = http1_field_value(head, SPAN("X-Inferometer-CSRF"));
@@ -51,10 +60,6 @@ static bool has_csrf(const struct http1_head *head, const struct session *s)
 const char *guard_refusal(const struct http1_head *head, const struct session *s,
                           const struct api_access *a)
 {
-    struct span host = http1_field_value(head, SPAN("Host"));
-
-    if (s->way == SESSION_FREE && host.n > 0 && !is_own_name(host))
-        return "Host has to be an address or localhost here, so that no other site's page can ask";
     if (guard_is_foreign(head, a))
         return "this request comes from a page of another site";
     if (s->way == SESSION_COOKIE && !http1_field_value(head, SPAN("Origin")).p)

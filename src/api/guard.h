@@ -4,9 +4,11 @@
  *
  * Role:      a page of another site, open in a browser on this machine, may send requests to
  *            loopback. What changes something is refused when it comes from one: its Origin is not
- *            this listener, or, where no tokens are needed, the name that it asked for could have
- *            been made to point here (DNS rebinding). Programs send no Origin. A browser's session
+ *            this listener. Programs send no Origin. A browser's session
  *            has to tell both: its Origin, and the second secret in X-Inferometer-CSRF.
+ * Names:     where no tokens are needed, the name that was asked for could have been made to point
+ *            here (DNS rebinding), and that page would read answers, too: only addresses, localhost
+ *            and the name that is configured are answered then.
  * Threading: pure.
  */
 #ifndef API_GUARD_H
@@ -20,5 +22,9 @@ const char *guard_refusal(const struct http1_head *head, const struct session *s
 
 /* Whether the request tells that a page of another site sends it. */
 bool guard_is_foreign(const struct http1_head *head, const struct api_access *a);
+
+/* Whether the name that was asked for may be another site's, made to point here. */
+bool guard_is_rebound(const struct http1_head *head, const struct session *s,
+                      const struct api_access *a);
 
 #endif

@@ -66,6 +66,12 @@ static const char *change_refusal(const struct api_request *req, const struct ro
                                               : guard_refusal(req->head, req->session, req->access);
 }
 
+/* What is kept for scrapers and probes, whatever they call us. */
+static bool is_for_probes(const struct route *route)
+{
+    return route->access == ROUTE_OPEN_METRICS || route->access == ROUTE_OPEN_HEALTH;
+}
+
 bool methods_refuse(const struct api_request *req, const struct route *route,
                     struct api_answer *ret)
 {
@@ -73,6 +79,10 @@ bool methods_refuse(const struct api_request *req, const struct route *route,
 
     if (!route)
         api_answer_error(ret, 404, "no such page; GET / lists what there is");
+    else if (!is_for_probes(route) && guard_is_rebound(req->head, req->session, req->access))
+        api_answer_error(ret, 403,
+                         "without a token Host has to be an address, localhost or that of "
+                         "alerting.external_url, so that no other site's page can ask");
     else if (!route_is_open(route, req->access, req->session))
         login_answer_needed(req, ret);
     else if (!is_method_of(route, req->head->method))

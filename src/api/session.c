@@ -131,7 +131,8 @@ struct session session_read(const struct api_access *a, struct span value, int64
     return s;
 }
 
-struct session session_of(const struct api_access *a, const struct http1_head *head, int64_t now_s)
+static struct session judge(const struct api_access *a, const struct http1_head *head,
+                            int64_t now_s)
 {
     struct span shown = http1_field_value(head, SPAN("Authorization"));
     struct span scheme = span_split(&shown, ' ');
@@ -142,4 +143,12 @@ struct session session_of(const struct api_access *a, const struct http1_head *h
         return (struct session){.role = session_role_of(a, span_trim(shown)),
                                 .way = SESSION_BEARER};
     return session_read(a, cookie_value(head, SPAN(SESSION_COOKIE_NAME)), now_s);
+}
+
+struct session session_of(const struct api_access *a, const struct http1_head *head, int64_t now_s)
+{
+    struct session s = judge(a, head, now_s);
+
+    s.tokens = a->number;
+    return s;
 }

@@ -6,9 +6,11 @@
  * Role:      programs send "Authorization: Bearer TOKEN" with each request. People show the token
  *            once (login.h) and get a cookie, which tells role and end of the session and is signed
  *            with that role's token: nothing is kept here, another token ends the sessions of the
- *            old one, and those of one role cannot be made from the other's.
+ *            old one, and those of one role cannot be made from the other's. So a logout takes the
+ *            cookie from the browser; a copy of it holds until its end or another token.
  * Changes:   what a cookie may change needs the session's second secret beside it (csrf), which
- * pages of other sites cannot read. Timing:    tokens and signatures are compared in constant time.
+ *            pages of other sites cannot read.
+ * Timing:    tokens and signatures are compared in constant time.
  * Threading: pure, but for the system's random numbers.
  */
 #ifndef API_SESSION_H
@@ -32,6 +34,7 @@ struct session {
     enum session_role role;
     enum session_way way;
     int64_t expires_s;              /* Unix time; of a cookie's, else 0 */
+    uint64_t tokens;                /* number of the access that it was judged by */
     char csrf[SESSION_MAC_HEX + 1]; /* likewise, else "" */
 };
 

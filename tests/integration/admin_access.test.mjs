@@ -2,7 +2,9 @@
 // Tokens of the admin listener: who gets in, what a reload changes, and where it is not served without.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { cleanup } from './lib/cleanup.mjs';
 import { Gateway } from './lib/daemon.mjs';
 import { request } from './lib/http.mjs';
 import { run, tempDir } from './lib/process.mjs';
@@ -92,6 +94,30 @@ test('commands send the token of INFEROMETER_TOKEN', async (t) => {
   const reload = (env) => run(['reload', '--url', url], { env: { ...process.env, ...env } });
   assert.notEqual((await reload({})).code, 0);
   assert.equal((await reload({ INFEROMETER_TOKEN: WRITE })).code, 0);
+});
+
+test('commands take the token to whom they were told to ask, and nowhere else', async (t) => {
+  const seen = [];
+  const server = createServer((req, res) => {
+    seen.push([req.url, req.headers.authorization]);
+    res.writeHead(req.url.startsWith('/elsewhere') ? 200 : 307,
+      { location: `http://localhost:${server.address().port}/elsewhere` }).end('{}');
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  cleanup(t, () => new Promise((done) => { server.close(done); server.closeAllConnections(); }));
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const env = { ...process.env, INFEROMETER_TOKEN: `${WRITE}\r\nX-Other: 1` };
+  for (const args of [['query', 'up'], ['reload'], ['alert', 'list'], ['requests'], ['incident', 'list'], ['targets'], ['top', '--once'],
+    ['prometheus', 'export', '--out', tempDir(t)]]) {
+    const { code, stdout, stderr } = await run([...args, '--url', url], { env });
+    assert.equal(code, 1, args.join(' '));
+    assert.ok(!`${stdout}${stderr}`.includes(WRITE), args.join(' '));
+  }
+  assert.ok(seen.length >= 8);
+  for (const [path, authorization] of seen) {
+    assert.ok(!path.startsWith('/elsewhere'), path);
+    assert.equal(authorization, `Bearer ${WRITE}`);
+  }
 });
 
 test('an address that other machines reach is served with a token only', async (t) => {

@@ -73,7 +73,7 @@ static inline int admin_send_to(struct admin *a, const char *host, const char *m
 static inline int admin_send(struct admin *a, const char *method, const char *target,
                              const char *fields, const char *body)
 {
-    return admin_send_to(a, "a", method, target, fields, body);
+    return admin_send_to(a, "127.0.0.1", method, target, fields, body);
 }
 
 /* Events have no end: one is enough. */

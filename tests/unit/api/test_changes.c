@@ -66,8 +66,8 @@ static int listen_to(struct rig *r, const char *fields)
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     assert_true(fd >= 0);
     assert_int_equal(connect(fd, (struct sockaddr *)(void *)&r->admin.at.ss, r->admin.at.len), 0);
-    int n = snprintf(request, sizeof(request), "GET /api/v1/events HTTP/1.1\r\nHost: a\r\n%s\r\n",
-                     fields);
+    int n = snprintf(request, sizeof(request),
+                     "GET /api/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\n%s\r\n", fields);
     assert_int_equal(send(fd, request, (size_t)n, 0), n);
     return fd;
 }
@@ -170,6 +170,21 @@ static void test_another_token(void **state)
     close(fd);
 }
 
+/* Who was let in with the former token, and takes his time to finish the request. */
+static void test_another_token_before_the_stream(void **state)
+{
+    struct rig *r = *state;
+    span_copy(SPAN(WRITE), r->access.write_token, API_TOKEN_MAX);
+    int fd = listen_to(r, AUTH "Content-Length: 2\r\n");
+    assert_string_equal(more(r, fd), "");
+    r->access.number++;
+    assert_int_equal(send(fd, "{}", 2, 0), 2);
+    (void)more(r, fd);
+    (void)later(r, fd, 2);
+    assert_null(more(r, fd));
+    close(fd);
+}
+
 static void test_the_end_of_a_session(void **state)
 {
     struct rig *r = *state;
@@ -205,6 +220,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_has_left_costs_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(test_too_many, setup, teardown),
         cmocka_unit_test_setup_teardown(test_another_token, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_another_token_before_the_stream, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_end_of_a_session, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_end, setup, teardown),
     };

@@ -139,8 +139,9 @@ static void test_every_route_with_a_token(void **state)
     for (size_t i = 0; route_at(i); i++) {
         char path[128];
         path_of(route_at(i), path, sizeof(path));
-        int read = status_of(admin_ask(&r->admin, "GET", path, AUTH READ "\r\n"));
-        int write = status_of(admin_ask(&r->admin, "GET", path, AUTH WRITE "\r\n"));
+        /* HEAD: events go on and on. */
+        int read = status_of(admin_ask(&r->admin, "HEAD", path, AUTH READ "\r\n"));
+        int write = status_of(admin_ask(&r->admin, "HEAD", path, AUTH WRITE "\r\n"));
         assert_row(path, read != 401 && read != 403 && read == write);
     }
 }
@@ -174,6 +175,8 @@ static void test_what_may_stand_open(void **state)
 {
     struct rig *r = *state;
     assert_int_equal(status_of(admin_ask(&r->admin, "GET", "/metrics", "")), 401);
+    assert_false(has(admin_ask(&r->admin, "GET", "/healthz", ""), "version"));
+    assert_true(has(admin_ask(&r->admin, "GET", "/healthz", AUTH READ "\r\n"), "\"version\""));
     r->access.open_metrics = true;
     r->access.open_health = false;
     assert_int_equal(status_of(admin_ask(&r->admin, "GET", "/metrics", "")), 200);
@@ -246,6 +249,20 @@ static void test_a_login_that_fails(void **state)
     }
 }
 
+/* Who has shown no token takes little memory. */
+static void test_a_login_of_many_bytes(void **state)
+{
+    struct rig *r = *state;
+    char fields[128];
+    char *form = mem_zalloc(1, 20001);
+    memset(form, 'x', 20000);
+    snprintf(fields, sizeof(fields), FORM "Content-Length: 20000\r\n");
+    int fd = admin_send(&r->admin, "POST", "/login", fields, "");
+    assert_int_equal(send(fd, form, 20000, 0), 20000);
+    assert_int_equal(status_of(admin_receive(&r->admin, fd)), 413);
+    mem_free(form);
+}
+
 /* The cookie's field and the second secret, as a browser has them behind a login. */
 struct browser {
     char cookie[256], csrf[SESSION_MAC_HEX + 1];
@@ -293,10 +310,10 @@ static void test_what_a_browser_may_change(void **state)
         bool has_csrf;
         int status; /* 503: it was asked for */
     } rows[] = {
-        {"as its page does", "http://a", true, 503},
-        {"behind TLS of others", "https://a", true, 503},
+        {"as its page does", "http://127.0.0.1", true, 503},
+        {"behind TLS of others", "https://127.0.0.1", true, 503},
         {"under the name that is configured", "https://inferometer.example", true, 503},
-        {"without the second secret", "http://a", false, 403},
+        {"without the second secret", "http://127.0.0.1", false, 403},
         {"of another site", "http://evil.example", true, 403},
         {"of a page without a site", "null", true, 403},
         {"without Origin", NULL, true, 403},
@@ -317,8 +334,9 @@ static void test_what_a_browser_may_change(void **state)
     /* The secret of another session is none of this one's. */
     struct browser other = browser_login(r, WRITE);
     char fields[1024];
-    snprintf(fields, sizeof(fields), EMPTY "%sOrigin: http://a\r\nX-Inferometer-CSRF: %s\r\n",
-             b.cookie, other.csrf);
+    snprintf(fields, sizeof(fields),
+             EMPTY "%sOrigin: http://127.0.0.1\r\nX-Inferometer-CSRF: %s\r\n", b.cookie,
+             other.csrf);
     assert_int_equal(status_of(admin_ask(&r->admin, "POST", "/-/reload", fields)), 403);
 }
 
@@ -356,6 +374,38 @@ static void test_without_tokens(void **state)
     assert_int_equal(status_of(post(r, "/login", FORM, "token=")), 404);
 }
 
+static struct span ask_as(struct rig *r, const char *host, const char *method, const char *path)
+{
+    int fd = admin_send_to(&r->admin, host, method, path, "Accept: text/html\r\n", "");
+    return admin_receive(&r->admin, fd);
+}
+
+/* A site whose name was made to point here is shown nothing, but what scrapers and probes ask. */
+static void test_names_that_may_be_of_others(void **state)
+{
+    static const char *const ours[] = {"127.0.0.1:8401", "[::1]", "LocalHost:1",
+                                       "Inferometer.example"};
+    static const char *const others[] = {"evil.example:8401", "localhost.evil.example",
+                                         "inferometer.example:1", "127.0.0.1.evil.example"};
+    struct rig *r = *state;
+    r->access.write_token[0] = r->access.read_token[0] = '\0';
+    for (size_t i = 0; route_at(i); i++) {
+        const struct route *route = route_at(i);
+        bool is_for_probes =
+            route->access == ROUTE_OPEN_METRICS || route->access == ROUTE_OPEN_HEALTH;
+        char path[128];
+        path_of(route, path, sizeof(path));
+        for (size_t k = 0; k < ARRAY_LEN(others); k++)
+            assert_row(path,
+                       (status_of(ask_as(r, others[k], "GET", path)) == 403) != is_for_probes);
+        for (size_t k = 0; k < ARRAY_LEN(ours); k++)
+            assert_row(path, status_of(ask_as(r, ours[k], "HEAD", path)) != 403);
+    }
+    assert_true(has(ask_as(r, "evil.example", "GET", "/"), "alerting.external_url"));
+    span_copy(SPAN(READ), r->access.read_token, API_TOKEN_MAX);
+    assert_int_equal(status_of(ask_as(r, "evil.example", "GET", "/login")), 200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,11 +417,13 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_people_are_sent_to_the_login, setup, teardown),
         cmocka_unit_test_setup_teardown(test_next_is_a_path_of_ours, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_login_that_fails, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_a_login_of_many_bytes, setup, teardown),
         cmocka_unit_test_setup_teardown(test_a_browser_looks, setup, teardown),
         cmocka_unit_test_setup_teardown(test_what_a_browser_may_change, setup, teardown),
         cmocka_unit_test_setup_teardown(test_the_end_of_a_session, setup, teardown),
         cmocka_unit_test_setup_teardown(test_over_tls_the_cookie_is_secure, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_tokens, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_names_that_may_be_of_others, setup, teardown),
     };
     return cmocka_run_group_tests_name("api/login", tests, NULL, NULL);
 }

@@ -561,10 +561,11 @@ static void test_a_form_has_a_limit(void **state)
     memset(body, 'a', sizeof(body));
     (void)connect(fd, (struct sockaddr *)(void *)&r->admin.at.ss, r->admin.at.len);
     admin_turn(&r->admin, 1);
-    int n = snprintf(head, sizeof(head),
-                     "POST /api/v1/query HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: "
-                     "application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
-                     FORM);
+    int n = snprintf(
+        head, sizeof(head),
+        "POST /api/v1/query HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nContent-Type: "
+        "application/x-www-form-urlencoded\r\nContent-Length: %d\r\n\r\n",
+        FORM);
     assert_int_equal(send(fd, head, (size_t)n, 0), n);
     for (size_t at = 0; at < FORM;) {
         ssize_t sent = send(fd, body + at, FORM - at, MSG_DONTWAIT | MSG_NOSIGNAL);
