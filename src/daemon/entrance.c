@@ -79,8 +79,6 @@ static int file_take(const struct wish *w, struct err *reterr)
     r = file_read(w->file, FILE_MAX, &text);
     if (r < 0)
         (void)refuse(w, r, err_str(r), reterr);
-    else if (buf_len(&text) > FILE_MAX)
-        r = refuse(w, -EINVAL, "the file is longer than a token", reterr);
     else
         r = token_take(w, buf_span(&text), reterr);
     if (r == 0)

@@ -37,12 +37,9 @@ static void price_write(const struct config_price *p, struct jsonw *w)
     };
 
     jsonw_begin_object(w);
-    jsonw_key(w, "model");
-    jsonw_cstr(w, p->model);
-    for (size_t i = 0; i < ARRAY_LEN(amounts); i++) {
-        jsonw_key(w, amounts[i].key);
-        jsonw_double(w, amounts[i].v);
-    }
+    jsonw_put_cstr(w, "model", p->model);
+    for (size_t i = 0; i < ARRAY_LEN(amounts); i++)
+        jsonw_put_double(w, amounts[i].key, amounts[i].v);
     jsonw_end_object(w);
 }
 
@@ -57,10 +54,8 @@ void prices_write(const struct config *c, struct jsonw *w)
     for (size_t i = 0; i < c->prices.n; i++)
         rows[i] = &c->prices.items[i];
     qsort(rows, c->prices.n, sizeof(*rows), by_rank);
-    jsonw_key(w, "currency");
-    jsonw_cstr(w, c->currency);
-    jsonw_key(w, "tokens");
-    jsonw_i64(w, PRICES_TOKENS);
+    jsonw_put_cstr(w, "currency", c->currency);
+    jsonw_put_i64(w, "tokens", PRICES_TOKENS);
     jsonw_key(w, "models");
     jsonw_begin_array(w);
     for (size_t i = 0; i < c->prices.n; i++)
