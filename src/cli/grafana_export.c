@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/buf.h"
 #include "base/limits.h"
 #include "cli/dialog.h"
 #include "cli/flag.h"
 #include "cli/outdir.h"
+#include "cli/terminal.h"
 #include "grafana/board.h"
 #include "series/labels.h"
 
@@ -59,6 +61,26 @@ static int read_labels(struct options *o, struct span list, struct err *reterr)
     return 0;
 }
 
+static int read_source(struct options *o, struct span url, struct err *reterr)
+{
+    bool is_http =
+        span_starts_with(url, SPAN("http://")) || span_starts_with(url, SPAN("https://"));
+    struct span rest = span_from(url, span_find(url, SPAN("://")) + strlen("://"));
+    struct span host = span_of(rest.p, span_find_char(rest, '/'));
+    if (!is_http || host.n == 0)
+        return err_set(reterr, -EINVAL,
+                       "--source takes a URL that begins with http:// or https://");
+    if (span_find_char(host, '@') < host.n) {
+        (void)err_set(reterr, -EINVAL,
+                      "--source: user and password would be there for all to read");
+        err_hint(reterr,
+                 "Grafana keeps them: basicAuthUser, and secureJsonData of the data source");
+        return -EINVAL;
+    }
+    o->source = url;
+    return 0;
+}
+
 static int read_flag(struct flag *f, void *ctx, struct err *reterr)
 {
     struct options *o = ctx;
@@ -66,7 +88,7 @@ static int read_flag(struct flag *f, void *ctx, struct err *reterr)
     bool is_one =
         flag_is(f, "out") || flag_is(f, "board") || flag_is(f, "labels") || flag_is(f, "source");
     if (!is_one)
-        return err_set(reterr, -EINVAL, "there is no flag \"--%.*s\"", SPAN_ARG(f->name));
+        return flag_unknown(f, NULL, "grafana", reterr);
     int r = flag_value(f, NULL, &value, reterr);
     if (r < 0)
         return r;
@@ -75,7 +97,7 @@ static int read_flag(struct flag *f, void *ctx, struct err *reterr)
     if (flag_is(f, "board"))
         o->board = value;
     else if (flag_is(f, "source"))
-        o->source = value;
+        return read_source(o, value, reterr);
     else if (value.n == 0 || span_copy(value, o->out, sizeof(o->out)) < value.n)
         return err_set(reterr, -EINVAL, "--out takes a directory");
     return 0;
@@ -117,7 +139,7 @@ static int print_board(const struct options *o, struct err *reterr)
     else
         (void)err_set(reterr, r, "%s", err_str(r));
     buf_done(&text);
-    return r;
+    return r == 0 ? terminal_flush(reterr) : r;
 }
 
 /* --- all into a directory --- */

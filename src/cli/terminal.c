@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/terminal.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -58,4 +60,10 @@ int terminal_put(struct span s, struct buf *out)
         (void)span_take(&s, control < s.n ? control : s.n);
     }
     return r;
+}
+
+int terminal_flush(struct err *reterr)
+{
+    int r = fflush(stdout) != 0 ? -errno : ferror(stdout) ? -EIO : 0;
+    return r < 0 ? err_set(reterr, r, "standard output cannot be written: %s", err_str(r)) : 0;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 
 /* Columns; 80 where it is no terminal. */
 int terminal_width(void);
@@ -22,5 +23,8 @@ size_t terminal_columns(struct span s);
 
 /* Texts of others may hold what a terminal obeys: '?' stands for control characters. */
 int terminal_put(struct span s, struct buf *out) WARN_UNUSED;
+
+/* What was printed is written. 0, or why it could not be, with a text. */
+int terminal_flush(struct err *reterr) WARN_UNUSED;
 
 #endif

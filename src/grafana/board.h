@@ -3,12 +3,11 @@
  * grafana/board.h - dashboards of Grafana as tables: rows of panels with their queries.
  *
  * Role:      one table a dashboard (board_*.c); board_json.c makes Grafana's JSON of it. Queries
- * name canonical signals only (docs/METRICS.md) and work with Prometheus from 2.42 on, with 3.x,
- *            and with the gateway's own API. None selects by `le`, which the versions write
- *            differently.
+ *            name canonical signals only (docs/METRICS.md) and work with Prometheus from 2.42 on,
+ *            with 3.x, and with the gateway's own API. None selects by `le`, which is written
+ *            differently there.
  * Queries:   may name variables of their board: BOARD_OF_MODEL, $quantile, $split, and Grafana's
- * own
- *            $__rate_interval and $__range.
+ *            own: $__rate_interval, $__range.
  * Threading: constant data; writing is pure.
  */
 #ifndef GRAFANA_BOARD_H

@@ -18,24 +18,6 @@ const size_t board_all_n = ARRAY_LEN(board_all);
 
 /* --- members --- */
 
-void board_text(struct jsonw *w, const char *key, const char *text)
-{
-    jsonw_key(w, key);
-    jsonw_cstr(w, text);
-}
-
-void board_number(struct jsonw *w, const char *key, int64_t n)
-{
-    jsonw_key(w, key);
-    jsonw_i64(w, n);
-}
-
-void board_bool(struct jsonw *w, const char *key, bool is)
-{
-    jsonw_key(w, key);
-    jsonw_bool(w, is);
-}
-
 void board_object(struct jsonw *w, const char *key)
 {
     jsonw_key(w, key);
@@ -54,8 +36,8 @@ void board_list(struct jsonw *w, const char *key, const char *const *texts, size
 void board_source(struct jsonw *w)
 {
     board_object(w, "datasource");
-    board_text(w, "type", "prometheus");
-    board_text(w, "uid", "${datasource}");
+    jsonw_put_cstr(w, "type", "prometheus");
+    jsonw_put_cstr(w, "uid", "${datasource}");
     jsonw_end_object(w);
 }
 
@@ -73,10 +55,10 @@ static void place_write(struct jsonw *w, struct grid *g, int width, int height)
         g->y = g->next_y;
     }
     board_object(w, "gridPos");
-    board_number(w, "x", g->x);
-    board_number(w, "y", g->y);
-    board_number(w, "w", width);
-    board_number(w, "h", height);
+    jsonw_put_i64(w, "x", g->x);
+    jsonw_put_i64(w, "y", g->y);
+    jsonw_put_i64(w, "w", width);
+    jsonw_put_i64(w, "h", height);
     jsonw_end_object(w);
     g->x += width;
     if (g->y + height > g->next_y)
@@ -88,10 +70,10 @@ static void row_write(struct jsonw *w, struct grid *g, const char *title)
     g->x = 0;
     g->y = g->next_y;
     jsonw_begin_object(w);
-    board_number(w, "id", ++g->id);
-    board_text(w, "type", "row");
-    board_text(w, "title", title);
-    board_bool(w, "collapsed", false);
+    jsonw_put_i64(w, "id", ++g->id);
+    jsonw_put_cstr(w, "type", "row");
+    jsonw_put_cstr(w, "title", title);
+    jsonw_put_bool(w, "collapsed", false);
     board_list(w, "panels", NULL, 0);
     place_write(w, g, BOARD_COLUMNS, 1);
     jsonw_end_object(w);
@@ -109,7 +91,7 @@ static void panels_write(struct jsonw *w, const struct board *b)
         for (size_t k = 0; k < BOARD_PANELS_MAX && b->rows[i].panels[k].title; k++) {
             const struct board_panel *p = &b->rows[i].panels[k];
             jsonw_begin_object(w);
-            board_number(w, "id", ++g.id);
+            jsonw_put_i64(w, "id", ++g.id);
             place_write(w, &g, p->width, p->height);
             board_panel_write(w, p);
             jsonw_end_object(w);
@@ -126,16 +108,16 @@ static void links_write(struct jsonw *w)
     jsonw_key(w, "links");
     jsonw_begin_array(w);
     jsonw_begin_object(w);
-    board_text(w, "type", "dashboards");
-    board_text(w, "title", "Inferometer");
-    board_text(w, "icon", "external link");
-    board_text(w, "tooltip", "");
-    board_text(w, "url", "");
+    jsonw_put_cstr(w, "type", "dashboards");
+    jsonw_put_cstr(w, "title", "Inferometer");
+    jsonw_put_cstr(w, "icon", "external link");
+    jsonw_put_cstr(w, "tooltip", "");
+    jsonw_put_cstr(w, "url", "");
     board_list(w, "tags", tags, 1);
-    board_bool(w, "asDropdown", true);
-    board_bool(w, "includeVars", true);
-    board_bool(w, "keepTime", true);
-    board_bool(w, "targetBlank", false);
+    jsonw_put_bool(w, "asDropdown", true);
+    jsonw_put_bool(w, "includeVars", true);
+    jsonw_put_bool(w, "keepTime", true);
+    jsonw_put_bool(w, "targetBlank", false);
     jsonw_end_object(w);
     jsonw_end_array(w);
 }
@@ -147,15 +129,15 @@ static void annotations_write(struct jsonw *w)
     jsonw_key(w, "list");
     jsonw_begin_array(w);
     jsonw_begin_object(w);
-    board_text(w, "name", "Alerts");
+    jsonw_put_cstr(w, "name", "Alerts");
     board_source(w);
-    board_bool(w, "enable", true);
-    board_bool(w, "hide", false);
-    board_text(w, "iconColor", "red");
-    board_text(w, "expr", "ALERTS{alertstate=\"firing\"}");
-    board_text(w, "titleFormat", "{{alertname}}");
-    board_text(w, "textFormat", "{{model}} {{upstream}} {{instance}}");
-    board_text(w, "step", "60s");
+    jsonw_put_bool(w, "enable", true);
+    jsonw_put_bool(w, "hide", false);
+    jsonw_put_cstr(w, "iconColor", "red");
+    jsonw_put_cstr(w, "expr", "ALERTS{alertstate=\"firing\"}");
+    jsonw_put_cstr(w, "titleFormat", "{{alertname}}");
+    jsonw_put_cstr(w, "textFormat", "{{model}} {{upstream}} {{instance}}");
+    jsonw_put_cstr(w, "step", "60s");
     jsonw_end_object(w);
     jsonw_end_array(w);
     jsonw_end_object(w);
@@ -164,12 +146,12 @@ static void annotations_write(struct jsonw *w)
 static void time_write(struct jsonw *w)
 {
     board_object(w, "time");
-    board_text(w, "from", "now-1h");
-    board_text(w, "to", "now");
+    jsonw_put_cstr(w, "from", "now-1h");
+    jsonw_put_cstr(w, "to", "now");
     jsonw_end_object(w);
-    board_text(w, "refresh", "10s");
-    board_text(w, "timezone", "browser");
-    board_number(w, "graphTooltip", 1); /* the same moment on all charts */
+    jsonw_put_cstr(w, "refresh", "10s");
+    jsonw_put_cstr(w, "timezone", "browser");
+    jsonw_put_i64(w, "graphTooltip", 1); /* the same moment on all charts */
 }
 
 int board_write(const struct board *b, const struct board_setup *s, struct buf *out)
@@ -181,13 +163,12 @@ int board_write(const struct board *b, const struct board_setup *s, struct buf *
     int r = buf_printf(&uid, "inferometer-%s", b->name);
     jsonw_init(&w, out);
     jsonw_begin_object(&w);
-    jsonw_key(&w, "uid");
-    jsonw_str(&w, buf_span(&uid));
-    board_text(&w, "title", b->title);
-    board_text(&w, "description", b->help);
+    jsonw_put_str(&w, "uid", buf_span(&uid));
+    jsonw_put_cstr(&w, "title", b->title);
+    jsonw_put_cstr(&w, "description", b->help);
     board_list(&w, "tags", tags, ARRAY_LEN(tags));
-    board_bool(&w, "editable", true);
-    board_number(&w, "schemaVersion", SCHEMA_VERSION);
+    jsonw_put_bool(&w, "editable", true);
+    jsonw_put_i64(&w, "schemaVersion", SCHEMA_VERSION);
     time_write(&w);
     links_write(&w);
     annotations_write(&w);

@@ -29,7 +29,7 @@ static const char *const units[BOARD_UNITS] = {
 static void step_write(struct jsonw *w, const char *color, double from)
 {
     jsonw_begin_object(w);
-    board_text(w, "color", color);
+    jsonw_put_cstr(w, "color", color);
     jsonw_key(w, "value");
     if (from > 0)
         jsonw_double(w, from);
@@ -41,7 +41,7 @@ static void step_write(struct jsonw *w, const char *color, double from)
 static void thresholds_write(struct jsonw *w, const struct board_panel *p)
 {
     board_object(w, "thresholds");
-    board_text(w, "mode", "absolute");
+    jsonw_put_cstr(w, "mode", "absolute");
     jsonw_key(w, "steps");
     jsonw_begin_array(w);
     step_write(w, p->bad > 0 ? "green" : "text", 0);
@@ -56,16 +56,16 @@ static void thresholds_write(struct jsonw *w, const struct board_panel *p)
 static void lines_write(struct jsonw *w, bool is_stack)
 {
     board_object(w, "custom");
-    board_text(w, "drawStyle", "line");
-    board_text(w, "lineInterpolation", "linear");
-    board_number(w, "lineWidth", 1);
-    board_number(w, "fillOpacity", is_stack ? 40 : 8);
-    board_text(w, "showPoints", "auto");
-    board_bool(w, "spanNulls", false); /* no data is no line */
-    board_text(w, "axisPlacement", "auto");
+    jsonw_put_cstr(w, "drawStyle", "line");
+    jsonw_put_cstr(w, "lineInterpolation", "linear");
+    jsonw_put_i64(w, "lineWidth", 1);
+    jsonw_put_i64(w, "fillOpacity", is_stack ? 40 : 8);
+    jsonw_put_cstr(w, "showPoints", "auto");
+    jsonw_put_bool(w, "spanNulls", false); /* no data is no line */
+    jsonw_put_cstr(w, "axisPlacement", "auto");
     board_object(w, "stacking");
-    board_text(w, "mode", is_stack ? "normal" : "none");
-    board_text(w, "group", "A");
+    jsonw_put_cstr(w, "mode", is_stack ? "normal" : "none");
+    jsonw_put_cstr(w, "group", "A");
     jsonw_end_object(w);
     jsonw_end_object(w);
 }
@@ -74,8 +74,8 @@ static void field_write(struct jsonw *w, const struct board_panel *p)
 {
     board_object(w, "fieldConfig");
     board_object(w, "defaults");
-    board_text(w, "unit", units[p->unit]);
-    board_text(w, "noValue", "no data");
+    jsonw_put_cstr(w, "unit", units[p->unit]);
+    jsonw_put_cstr(w, "noValue", "no data");
     if (p->kind == BOARD_LINES || p->kind == BOARD_STACK)
         lines_write(w, p->kind == BOARD_STACK);
     if (p->kind != BOARD_HEATMAP)
@@ -91,14 +91,14 @@ static void lines_options(struct jsonw *w)
 {
     static const char *const calcs[] = {"lastNotNull", "max"};
     board_object(w, "legend");
-    board_text(w, "displayMode", "table");
-    board_text(w, "placement", "bottom");
-    board_bool(w, "showLegend", true);
+    jsonw_put_cstr(w, "displayMode", "table");
+    jsonw_put_cstr(w, "placement", "bottom");
+    jsonw_put_bool(w, "showLegend", true);
     board_list(w, "calcs", calcs, ARRAY_LEN(calcs));
     jsonw_end_object(w);
     board_object(w, "tooltip");
-    board_text(w, "mode", "multi");
-    board_text(w, "sort", "desc");
+    jsonw_put_cstr(w, "mode", "multi");
+    jsonw_put_cstr(w, "sort", "desc");
     jsonw_end_object(w);
 }
 
@@ -107,70 +107,69 @@ static void reduce_options(struct jsonw *w)
     static const char *const calcs[] = {"lastNotNull"};
     board_object(w, "reduceOptions");
     board_list(w, "calcs", calcs, ARRAY_LEN(calcs));
-    board_text(w, "fields", "");
-    board_bool(w, "values", false);
+    jsonw_put_cstr(w, "fields", "");
+    jsonw_put_bool(w, "values", false);
     jsonw_end_object(w);
 }
 
 static void number_options(struct jsonw *w)
 {
     reduce_options(w);
-    board_text(w, "colorMode", "value");
-    board_text(w, "graphMode", "area");
-    board_text(w, "justifyMode", "auto");
-    board_text(w, "orientation", "auto");
-    board_text(w, "textMode", "auto");
+    jsonw_put_cstr(w, "colorMode", "value");
+    jsonw_put_cstr(w, "graphMode", "area");
+    jsonw_put_cstr(w, "justifyMode", "auto");
+    jsonw_put_cstr(w, "orientation", "auto");
+    jsonw_put_cstr(w, "textMode", "auto");
 }
 
 static void table_options(struct jsonw *w)
 {
     reduce_options(w);
-    board_text(w, "displayMode", "basic");
-    board_text(w, "orientation", "horizontal");
-    board_text(w, "valueMode", "text");
-    board_bool(w, "showUnfilled", false);
-    board_number(w, "minVizWidth", 0);
-    board_number(w, "minVizHeight", 10);
+    jsonw_put_cstr(w, "displayMode", "basic");
+    jsonw_put_cstr(w, "orientation", "horizontal");
+    jsonw_put_cstr(w, "valueMode", "text");
+    jsonw_put_bool(w, "showUnfilled", false);
+    jsonw_put_i64(w, "minVizWidth", 0);
+    jsonw_put_i64(w, "minVizHeight", 10);
 }
 
 static void heatmap_colors(struct jsonw *w)
 {
     board_object(w, "color");
-    board_text(w, "mode", "scheme");
-    board_text(w, "scheme", "Oranges");
-    board_text(w, "scale", "exponential");
-    board_text(w, "fill", "dark-orange");
-    jsonw_key(w, "exponent");
-    jsonw_double(w, 0.5);
-    board_number(w, "steps", 64);
-    board_bool(w, "reverse", false);
+    jsonw_put_cstr(w, "mode", "scheme");
+    jsonw_put_cstr(w, "scheme", "Oranges");
+    jsonw_put_cstr(w, "scale", "exponential");
+    jsonw_put_cstr(w, "fill", "dark-orange");
+    jsonw_put_double(w, "exponent", 0.5);
+    jsonw_put_i64(w, "steps", 64);
+    jsonw_put_bool(w, "reverse", false);
     jsonw_end_object(w);
 }
 
 static void heatmap_options(struct jsonw *w)
 {
-    board_bool(w, "calculate", false); /* they are buckets */
-    board_number(w, "cellGap", 1);
+    jsonw_put_bool(w, "calculate", false); /* they are buckets */
+    jsonw_put_i64(w, "cellGap", 1);
     heatmap_colors(w);
     board_object(w, "yAxis");
-    board_text(w, "unit", "s");
-    board_text(w, "axisPlacement", "left");
+    jsonw_put_cstr(w, "unit", "s");
+    jsonw_put_cstr(w, "axisPlacement", "left");
     jsonw_end_object(w);
     board_object(w, "rowsFrame");
-    board_text(w, "layout", "auto");
+    jsonw_put_cstr(w, "layout", "auto");
     jsonw_end_object(w);
     board_object(w, "legend");
-    board_bool(w, "show", true);
+    jsonw_put_bool(w, "show", true);
     jsonw_end_object(w);
     board_object(w, "tooltip");
-    board_text(w, "mode", "single");
-    board_bool(w, "yHistogram", true);
-    board_bool(w, "showColorScale", true);
+    jsonw_put_cstr(w, "mode", "single");
+    jsonw_put_bool(w, "yHistogram", true);
+    jsonw_put_bool(w, "showColorScale", true);
     jsonw_end_object(w);
     board_object(w, "exemplars");
-    board_text(w, "color", "rgba(255,0,255,0.7)");
+    jsonw_put_cstr(w, "color", "rgba(255,0,255,0.7)");
     jsonw_end_object(w);
-    board_text(w, "showValue", "never");
+    jsonw_put_cstr(w, "showValue", "never");
 }
 
 /* A bar gauge shows a list of last values with their names, without transformations. */
@@ -190,22 +189,22 @@ static void target_write(struct jsonw *w, const struct board_panel *p, size_t i)
     const char ref[] = {(char)('A' + (int)i), '\0'};
     bool is_instant = p->kind == BOARD_TABLE || strstr(p->queries[i].expr, "[$__range]");
     jsonw_begin_object(w);
-    board_text(w, "refId", ref);
+    jsonw_put_cstr(w, "refId", ref);
     board_source(w);
-    board_text(w, "expr", p->queries[i].expr);
-    board_text(w, "legendFormat", p->queries[i].legend);
-    board_text(w, "format", p->kind == BOARD_HEATMAP ? "heatmap" : "time_series");
-    board_bool(w, "instant", is_instant);
-    board_bool(w, "range", !is_instant);
-    board_text(w, "editorMode", "code");
+    jsonw_put_cstr(w, "expr", p->queries[i].expr);
+    jsonw_put_cstr(w, "legendFormat", p->queries[i].legend);
+    jsonw_put_cstr(w, "format", p->kind == BOARD_HEATMAP ? "heatmap" : "time_series");
+    jsonw_put_bool(w, "instant", is_instant);
+    jsonw_put_bool(w, "range", !is_instant);
+    jsonw_put_cstr(w, "editorMode", "code");
     jsonw_end_object(w);
 }
 
 void board_panel_write(struct jsonw *w, const struct board_panel *p)
 {
-    board_text(w, "type", kinds[p->kind].type);
-    board_text(w, "title", p->title);
-    board_text(w, "description", p->help);
+    jsonw_put_cstr(w, "type", kinds[p->kind].type);
+    jsonw_put_cstr(w, "title", p->title);
+    jsonw_put_cstr(w, "description", p->help);
     board_source(w);
     field_write(w, p);
     board_object(w, "options");

@@ -5,6 +5,28 @@
 #include "base/jsonw.h"
 #include "grafana/board.h"
 
+/* A JSON string is one of YAML. Grafana puts variables of its environment in for $NAME: "$$" is
+ * one dollar. */
+static int put_text(struct span text, struct buf *out)
+{
+    struct buf doubled;
+    struct jsonw w;
+    int r = 0;
+    buf_init(&doubled, 2 * text.n + 1);
+    while (text.n > 0 && r == 0) {
+        size_t n = span_find_char(text, '$');
+        r = buf_append(&doubled, span_take(&text, n));
+        if (r == 0 && text.n > 0)
+            r = buf_append(&doubled, SPAN("$$"));
+        (void)span_take(&text, text.n > 0);
+    }
+    jsonw_init(&w, out);
+    jsonw_fail(&w, r);
+    jsonw_str(&w, buf_span(&doubled));
+    buf_done(&doubled);
+    return jsonw_error(&w);
+}
+
 int board_write_provider(struct span folder, struct buf *out)
 {
     int r = buf_append(out, SPAN("# Grafana: provisioning/dashboards/inferometer.yaml\n"
@@ -15,11 +37,8 @@ int board_write_provider(struct span folder, struct buf *out)
                                  "    type: file\n"
                                  "    updateIntervalSeconds: 30\n"
                                  "    options: {path: "));
-    struct jsonw w; /* a JSON string is one of YAML */
-    jsonw_init(&w, out);
-    jsonw_str(&w, folder);
     if (r == 0)
-        r = jsonw_error(&w);
+        r = put_text(folder, out);
     return r < 0 ? r : buf_append(out, SPAN("}\n"));
 }
 
@@ -38,10 +57,7 @@ int board_write_source(struct span url, struct buf *out)
              "    access: proxy\n"
              "    jsonData: {httpMethod: POST, timeInterval: 10s}\n"
              "    url: "));
-    struct jsonw w;
-    jsonw_init(&w, out);
-    jsonw_str(&w, url);
     if (r == 0)
-        r = jsonw_error(&w);
+        r = put_text(url, out);
     return r < 0 ? r : buf_append(out, SPAN("\n"));
 }

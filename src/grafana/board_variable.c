@@ -8,21 +8,21 @@
 static void begin(struct jsonw *w, const char *name, const char *label, const char *type)
 {
     jsonw_begin_object(w);
-    board_text(w, "name", name);
-    board_text(w, "label", label);
-    board_text(w, "type", type);
-    board_number(w, "hide", 0);
-    board_bool(w, "skipUrlSync", false);
+    jsonw_put_cstr(w, "name", name);
+    jsonw_put_cstr(w, "label", label);
+    jsonw_put_cstr(w, "type", type);
+    jsonw_put_i64(w, "hide", 0);
+    jsonw_put_bool(w, "skipUrlSync", false);
 }
 
 static void source_variable(struct jsonw *w)
 {
     begin(w, "datasource", "Data source", "datasource");
-    board_text(w, "query", "prometheus");
-    board_text(w, "regex", "");
-    board_number(w, "refresh", 1);
-    board_bool(w, "multi", false);
-    board_bool(w, "includeAll", false);
+    jsonw_put_cstr(w, "query", "prometheus");
+    jsonw_put_cstr(w, "regex", "");
+    jsonw_put_i64(w, "refresh", 1);
+    jsonw_put_bool(w, "multi", false);
+    jsonw_put_bool(w, "includeAll", false);
     jsonw_end_object(w);
 }
 
@@ -32,19 +32,19 @@ static void label_variable(struct jsonw *w, const char *name, const char *label,
     begin(w, name, label, "query");
     board_source(w);
     board_object(w, "query");
-    board_text(w, "query", query);
-    board_text(w, "refId", name);
+    jsonw_put_cstr(w, "query", query);
+    jsonw_put_cstr(w, "refId", name);
     jsonw_end_object(w);
-    board_text(w, "regex", "");
-    board_number(w, "refresh", 2); /* when the range changes */
-    board_number(w, "sort", 1);
-    board_bool(w, "multi", true);
-    board_bool(w, "includeAll", true);
-    board_text(w, "allValue", ".*");
+    jsonw_put_cstr(w, "regex", "");
+    jsonw_put_i64(w, "refresh", 2); /* when the range changes */
+    jsonw_put_i64(w, "sort", 1);
+    jsonw_put_bool(w, "multi", true);
+    jsonw_put_bool(w, "includeAll", true);
+    jsonw_put_cstr(w, "allValue", ".*");
     board_object(w, "current");
-    board_bool(w, "selected", true);
-    board_text(w, "text", "All");
-    board_text(w, "value", "$__all");
+    jsonw_put_bool(w, "selected", true);
+    jsonw_put_cstr(w, "text", "All");
+    jsonw_put_cstr(w, "value", "$__all");
     jsonw_end_object(w);
     jsonw_end_object(w);
 }
@@ -52,11 +52,9 @@ static void label_variable(struct jsonw *w, const char *name, const char *label,
 static void choice_write(struct jsonw *w, struct span text, bool is_chosen)
 {
     jsonw_begin_object(w);
-    board_bool(w, "selected", is_chosen);
-    jsonw_key(w, "text");
-    jsonw_str(w, text);
-    jsonw_key(w, "value");
-    jsonw_str(w, text);
+    jsonw_put_bool(w, "selected", is_chosen);
+    jsonw_put_str(w, "text", text);
+    jsonw_put_str(w, "value", text);
     jsonw_end_object(w);
 }
 
@@ -72,10 +70,9 @@ static void choice_variable(struct jsonw *w, const char *name, const char *label
     if (r < 0)
         jsonw_fail(w, r);
     begin(w, name, label, "custom");
-    jsonw_key(w, "query");
-    jsonw_str(w, buf_span(&all));
-    board_bool(w, "multi", false);
-    board_bool(w, "includeAll", false);
+    jsonw_put_str(w, "query", buf_span(&all));
+    jsonw_put_bool(w, "multi", false);
+    jsonw_put_bool(w, "includeAll", false);
     jsonw_key(w, "options");
     jsonw_begin_array(w);
     for (size_t i = 0; i < n; i++)
@@ -118,7 +115,7 @@ static void price_variables(struct jsonw *w)
     };
     for (size_t i = 0; i < ARRAY_LEN(prices); i++) {
         begin(w, prices[i].name, prices[i].label, "textbox");
-        board_text(w, "query", "0");
+        jsonw_put_cstr(w, "query", "0");
         jsonw_key(w, "current");
         choice_write(w, SPAN("0"), true);
         jsonw_end_object(w);

@@ -5,14 +5,9 @@
 #ifndef GRAFANA_BOARD_WRITE_H
 #define GRAFANA_BOARD_WRITE_H
 
-#include <stdint.h>
-
 #include "base/jsonw.h"
 #include "grafana/board.h"
 
-void board_text(struct jsonw *w, const char *key, const char *text);
-void board_number(struct jsonw *w, const char *key, int64_t n);
-void board_bool(struct jsonw *w, const char *key, bool is);
 void board_object(struct jsonw *w, const char *key); /* to be ended */
 void board_list(struct jsonw *w, const char *key, const char *const *texts, size_t n);
 void board_source(struct jsonw *w); /* "datasource": the chosen one */

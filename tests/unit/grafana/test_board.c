@@ -45,6 +45,13 @@ static void labels_of_a_set_up(void **state)
     buf_clear(&b);
     assert_int_equal(board_write_source(SPAN("http://a/\"b"), &b), 0);
     assert_true(has(&b, "url: \"http://a/\\\"b\"\n"));
+    /* Grafana puts variables in for $NAME. */
+    buf_clear(&b);
+    assert_int_equal(board_write_source(SPAN("$http://a$$HOME/${x}"), &b), 0);
+    assert_true(has(&b, "url: \"$$http://a$$$$HOME/$${x}\"\n"));
+    buf_clear(&b);
+    assert_int_equal(board_write_provider(SPAN("/a\n'$b"), &b), 0);
+    assert_true(has(&b, "{path: \"/a\\n'$$b\"}\n"));
     buf_done(&b);
 }
 
@@ -55,7 +62,7 @@ static int attempt(void *ctx)
     buf_init(&b, 1 << 20);
     int r = board_write(ctx, &setup, &b);
     if (r == 0)
-        r = board_write_provider(SPAN("/x"), &b);
+        r = board_write_provider(SPAN("/$x"), &b);
     buf_done(&b);
     return r;
 }
