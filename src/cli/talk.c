@@ -14,6 +14,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/num.h"
 #include "io/addr.h"
 #include "wire/message.h"
@@ -55,14 +56,20 @@ struct span talk_user(void)
 
 /* --- connecting --- */
 
-static int connect_to(const struct sockaddr *at, socklen_t len, int patience_s, int *ret_fd)
+/* How long one call waits. */
+static void patience_set(int fd, int64_t ns)
 {
-    const struct timeval patience = {.tv_sec = patience_s};
+    const struct timeval t = {.tv_sec = ns / NS_PER_S, .tv_usec = ns % NS_PER_S / NS_PER_US};
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+}
+
+static int connect_to(const struct sockaddr *at, socklen_t len, int64_t patience_ns, int *ret_fd)
+{
     int fd = socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -errno;
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    (void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+    patience_set(fd, patience_ns);
     if (connect(fd, at, len) < 0) {
         int r = -errno;
         close(fd);
@@ -73,7 +80,7 @@ static int connect_to(const struct sockaddr *at, socklen_t len, int patience_s, 
 }
 
 /* A name is looked up; the first of its addresses that answers is taken. */
-static int connect_name(const char *host, int patience_s, int *ret_fd)
+static int connect_name(const char *host, int64_t patience_ns, int *ret_fd)
 {
     const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     struct addrinfo *found = NULL;
@@ -87,32 +94,54 @@ static int connect_name(const char *host, int patience_s, int *ret_fd)
     if (getaddrinfo(name, port, &hints, &found) != 0)
         return -EHOSTUNREACH;
     for (const struct addrinfo *i = found; i && r < 0; i = i->ai_next)
-        r = connect_to(i->ai_addr, i->ai_addrlen, patience_s, ret_fd);
+        r = connect_to(i->ai_addr, i->ai_addrlen, patience_ns, ret_fd);
     freeaddrinfo(found);
     return r;
 }
 
-static int connect_place(const struct talk_place *at, int patience_s, int *ret_fd)
+static int connect_place(const struct talk_place *at, int64_t patience_ns, int *ret_fd)
 {
     struct addr literal;
     if (addr_parse(span_cstr(at->host), &literal, NULL) == 0)
         return connect_to((const struct sockaddr *)(const void *)&literal.ss, literal.len,
-                          patience_s, ret_fd);
-    return connect_name(at->host, patience_s, ret_fd);
+                          patience_ns, ret_fd);
+    return connect_name(at->host, patience_ns, ret_fd);
 }
 
 /* --- the exchange --- */
 
-static int send_all(int fd, struct span s)
+struct exchange {
+    const struct talk_question *question;
+    mono_t began;
+    int fd;
+};
+
+/* Before a call that may wait: whether it may, and for how long. */
+static int wait_begin(const struct exchange *e)
 {
-    while (s.n > 0) {
-        ssize_t n = send(fd, s.p, s.n, MSG_NOSIGNAL);
+    const struct talk_question *q = e->question;
+    if (q->must_stop && q->must_stop())
+        return -EINTR;
+    if (q->patience_ns == 0)
+        return 0;
+    int64_t left_ns = q->patience_ns - mono_diff(clock_mono(), e->began);
+    if (left_ns < NS_PER_US) /* for ever, to a socket */
+        return -ETIMEDOUT;
+    patience_set(e->fd, left_ns);
+    return 0;
+}
+
+static int send_all(const struct exchange *e, struct span s)
+{
+    int r = 0;
+    while (s.n > 0 && (r = wait_begin(e)) == 0) {
+        ssize_t n = send(e->fd, s.p, s.n, MSG_NOSIGNAL);
         if (n < 0 && errno != EINTR)
             return errno == EAGAIN ? -ETIMEDOUT : -errno;
         if (n > 0)
             (void)span_take(&s, (size_t)n);
     }
-    return 0;
+    return r;
 }
 
 static int request_write(const struct talk_place *at, const struct talk_question *q,
@@ -155,14 +184,14 @@ static int take(struct message_reader *m, struct span in, bool is_end, int *ret_
     }
 }
 
-static int receive(int fd, int *ret_status, struct buf *body)
+static int receive(const struct exchange *e, int *ret_status, struct buf *body)
 {
     static char bytes[READ_BYTES];
     struct message_reader m;
     int r = 0;
     message_init(&m, MESSAGE_RESPONSES);
-    while (r == 0) {
-        ssize_t n = recv(fd, bytes, sizeof(bytes), 0);
+    while (r == 0 && (r = wait_begin(e)) == 0) {
+        ssize_t n = recv(e->fd, bytes, sizeof(bytes), 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -176,17 +205,18 @@ static int receive(int fd, int *ret_status, struct buf *body)
     return r > 0 ? 0 : r;
 }
 
-static int exchange(const struct talk_place *at, struct span request, int patience_s,
+static int exchange(const struct talk_place *at, const struct talk_question *q, struct span request,
                     int *ret_status, struct buf *body)
 {
-    int fd = -1;
-    int r = connect_place(at, patience_s, &fd);
+    struct exchange e = {.question = q, .began = clock_mono(), .fd = -1};
+    int64_t patience_ns = q->patience_ns ? q->patience_ns : TALK_PATIENCE_S * NS_PER_S;
+    int r = connect_place(at, patience_ns, &e.fd);
     if (r < 0)
         return r;
-    r = send_all(fd, request);
+    r = send_all(&e, request);
     if (r == 0)
-        r = receive(fd, ret_status, body);
-    close(fd);
+        r = receive(&e, ret_status, body);
+    close(e.fd);
     return r;
 }
 
@@ -197,8 +227,7 @@ int talk_ask(const struct talk_place *at, const struct talk_question *q, int *re
     buf_init(&request, 2 * MIB);
     int r = request_write(at, q, &request);
     if (r == 0)
-        r = exchange(at, buf_span(&request), q->patience_s ? q->patience_s : TALK_PATIENCE_S,
-                     ret_status, body);
+        r = exchange(at, q, buf_span(&request), ret_status, body);
     buf_done(&request);
     if (r == 0)
         return 0;

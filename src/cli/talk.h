@@ -4,11 +4,15 @@
  *
  * Role:      commands that talk to the admin listener. Blocking: there is nothing else to do.
  * Access:    sends the token in INFEROMETER_TOKEN along, where that variable is set.
- * Limits:    TALK_ANSWER_MAX of an answer, TALK_PATIENCE_S between two reads.
+ * Limits:    TALK_ANSWER_MAX of an answer; TALK_PATIENCE_S between two reads, where a question does
+ *            not say for how long its whole answer is waited for.
  * Threading: pure.
  */
 #ifndef CLI_TALK_H
 #define CLI_TALK_H
+
+#include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -32,9 +36,10 @@ int talk_place_parse(struct span text, struct talk_place *ret, struct err *reter
 struct talk_question {
     const char *path, *accept, *flag;
     struct span form;
-    const char *method; /* NULL: POST */
-    const char *type;   /* of form; NULL: that of a form */
-    int patience_s;     /* 0: TALK_PATIENCE_S */
+    const char *method;      /* NULL: POST */
+    const char *type;        /* of form; NULL: that of a form */
+    int64_t patience_ns;     /* for the whole answer; 0: TALK_PATIENCE_S between two reads */
+    bool (*must_stop)(void); /* asked before each read and when a signal came: then -EINTR */
 };
 int talk_ask(const struct talk_place *at, const struct talk_question *q, int *ret_status,
              struct buf *body, struct err *reterr) WARN_UNUSED;

@@ -5,12 +5,25 @@
 
 #include "base/clock.h"
 #include "cli/dialog.h"
+#include "top/screen.h"
 
 enum { FORM_MAX = 4096 };
 
-static int ask(const struct talk_place *at, const char *path, const char *query, struct buf *body,
+/* Some questions, and until when all of their answers are waited for. */
+struct look {
+    const struct talk_place *at;
+    mono_t until;
+};
+
+static struct look look_begin(const struct talk_place *at)
+{
+    return (struct look){at, mono_add(clock_mono(), TOP_ASK_PATIENCE_S * NS_PER_S)};
+}
+
+static int ask(const struct look *l, const char *path, const char *query, struct buf *body,
                struct err *reterr)
 {
+    int64_t left_ns = mono_diff(l->until, clock_mono());
     struct buf form;
     buf_init(&form, FORM_MAX);
     int r = query ? talk_add(&form, SPAN("query"), span_cstr(query)) : 0;
@@ -18,20 +31,22 @@ static int ask(const struct talk_place *at, const char *path, const char *query,
                                     .accept = query ? NULL : "*/*",
                                     .form = buf_span(&form),
                                     .method = query ? NULL : "GET",
-                                    .patience_s = TOP_ASK_PATIENCE_S};
+                                    .patience_ns = left_ns > NS_PER_MS ? left_ns : NS_PER_MS,
+                                    .must_stop = top_screen_is_interrupted};
     if (r < 0)
         (void)err_set(reterr, r, "%s", err_str(r));
     else
-        r = dialog_get(at, q, body, NULL, reterr);
+        r = dialog_get(l->at, q, body, NULL, reterr);
     buf_done(&form);
     return r;
 }
 
 int top_ask_history(const struct talk_place *at, struct top_feed *f, struct err *reterr)
 {
+    const struct look look = look_begin(at);
     struct buf body;
     buf_init(&body, TALK_ANSWER_MAX);
-    int r = ask(at, "/api/v1/query", top_feed_question, &body, reterr);
+    int r = ask(&look, "/api/v1/query", top_feed_question, &body, reterr);
     if (r == 0)
         r = top_feed_history(f, buf_span(&body));
     else if (r == -EREMOTEIO)
@@ -42,10 +57,10 @@ int top_ask_history(const struct talk_place *at, struct top_feed *f, struct err 
     return r;
 }
 
-static int ask_metrics(const struct talk_place *at, struct top_feed *f, struct buf *body,
+static int ask_metrics(const struct look *l, struct top_feed *f, struct buf *body,
                        struct err *reterr)
 {
-    int r = ask(at, "/metrics", NULL, body, reterr);
+    int r = ask(l, "/metrics", NULL, body, reterr);
     if (r < 0)
         return r;
     r = top_feed_page(f, buf_span(body), clock_wall().us / 1000);
@@ -64,15 +79,16 @@ int top_ask_now(const struct talk_place *at, struct top_feed *f, struct top_list
         {"/api/v1/alerts", NULL, top_lists_alerts},
         {"/api/v1/query", top_lists_question, top_lists_engines},
     };
+    const struct look look = look_begin(at);
     struct buf body;
     buf_init(&body, TALK_ANSWER_MAX);
-    int r = ask_metrics(at, f, &body, reterr);
+    int r = ask_metrics(&look, f, &body, reterr);
     if (r == 0)
         top_lists_reset(l);
     for (size_t i = 0; i < ARRAY_LEN(lists) && r == 0; i++) {
         struct err why = {0};
         buf_clear(&body);
-        if (ask(at, lists[i].path, lists[i].query, &body, &why) == 0)
+        if (ask(&look, lists[i].path, lists[i].query, &body, &why) == 0)
             (void)lists[i].take(l, buf_span(&body)); /* empty where that fails */
     }
     buf_done(&body);

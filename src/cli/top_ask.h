@@ -4,7 +4,8 @@
  *
  * Errors:    negative errno with a text: the metrics did not come. What else does not come is
  *            empty: a gateway without history answers no queries.
- * Threading: the main thread; waits for answers, TOP_ASK_PATIENCE_S each at most.
+ * Threading: the main thread; waits for all answers of a call, TOP_ASK_PATIENCE_S at most, and no
+ *            longer than until Ctrl-C on the screen (top/screen.h).
  */
 #ifndef CLI_TOP_ASK_H
 #define CLI_TOP_ASK_H

@@ -134,7 +134,7 @@ static int read_flag(struct flag *f, void *ctx, struct err *reterr)
         *(flag_is(f, "once") ? &o->is_once : &o->is_json) = true;
         return 0;
     }
-    return err_set(reterr, -EINVAL, "there is no flag \"--%.*s\"", SPAN_ARG(f->name));
+    return flag_unknown(f, NULL, "top", reterr);
 }
 
 static int check(const struct options *o, struct err *reterr)
@@ -277,13 +277,16 @@ static int once(struct live *v, struct err *reterr)
         *reterr = v->trouble;
         return r;
     }
-    v->keys.view.width = (size_t)v->options->width;
+    size_t width = (size_t)v->options->width;
+    v->keys.view.width = width < TOP_WIDTH_MIN   ? TOP_WIDTH_MIN
+                         : width > TOP_WIDTH_MAX ? TOP_WIDTH_MAX
+                                                 : width;
     r = draw(v);
     if (r == 0 && v->options->is_json)
         r = print_json(v);
     else if (r == 0)
         print_plain(buf_span(&v->text));
-    return r < 0 ? err_set(reterr, r, "%s", err_str(r)) : 0;
+    return r < 0 ? err_set(reterr, r, "%s", err_str(r)) : terminal_flush(reterr);
 }
 
 /* --- live --- */

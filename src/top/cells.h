@@ -27,6 +27,13 @@ enum top_style {
 };
 int top_cells_style(enum top_style s, struct buf *out) WARN_UNUSED;
 
+/* As much of a text as any screen shows: what is made of it stays small whatever it is. */
+enum { TOP_CLIP_BYTES = 4096 };
+static inline struct span top_cells_clip(struct span text)
+{
+    return span_of(text.p, text.n < TOP_CLIP_BYTES ? text.n : TOP_CLIP_BYTES);
+}
+
 enum top_align { TOP_LEFT, TOP_RIGHT };
 /* Exactly `width` columns: cut (with a mark at the end) or filled up. */
 int top_cells_put(struct span text, size_t width, enum top_align align, bool has_utf8,

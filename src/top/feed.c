@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 
+#include "base/fnv.h"
 #include "base/mem.h"
 #include "base/num.h"
 #include "scrape/text.h"
@@ -60,7 +61,8 @@ void top_feed_done(struct top_feed *f)
     for (size_t i = 0; i < f->n_moments; i++)
         mem_free(f->moments[i].v);
     mem_free(f->series);
-    mem_free(f->_index);
+    mem_free(f->_series_index.slots);
+    mem_free(f->_texts_index.slots);
     mem_free(f->_texts);
     arena_done(&f->_arena);
     *f = (struct top_feed){0};
@@ -82,25 +84,69 @@ static int grow(void **at, size_t n, size_t *cap, size_t size)
     return 0;
 }
 
-/* Labels have few values: a walk is quick enough, and most are found by the one before. */
+typedef uint64_t (*hash_of)(const struct top_feed *f, size_t number);
+
+static void index_put(const struct top_feed *f, struct top_index *x, size_t number, hash_of hash)
+{
+    size_t at = (size_t)hash(f, number) & (x->cap - 1);
+    while (x->slots[at] != 0)
+        at = (at + 1) & (x->cap - 1);
+    x->slots[at] = (uint32_t)number + 1;
+}
+
+/* Twice as large as needed for one more than n, at least. */
+static int index_grow(const struct top_feed *f, struct top_index *x, size_t n, hash_of hash)
+{
+    if (2 * (n + 1) <= x->cap)
+        return 0;
+    size_t cap = x->cap ? 2 * x->cap : 256;
+    uint32_t *slots = mem_zalloc(cap, sizeof(*slots));
+    if (!slots)
+        return -ENOMEM;
+    mem_free(x->slots);
+    *x = (struct top_index){slots, cap};
+    for (size_t i = 0; i < n; i++)
+        index_put(f, x, i, hash);
+    return 0;
+}
+
+/* What text hashes to, from its 20th bit on. */
+static uint64_t hash_text(struct span text)
+{
+    return fnv_add(FNV_START, text) >> 20;
+}
+
+static uint64_t hash_text_at(const struct top_feed *f, size_t number)
+{
+    return hash_text(f->_texts[number]);
+}
+
+/* 1: *ret is its number and 1; 0: there is no room for a series with a new one. */
 static int text_number(struct top_feed *f, struct span text, uint32_t *ret)
 {
-    for (size_t i = 0; i < f->n_texts; i++)
-        if (span_eq(f->_texts[i], text)) {
-            *ret = (uint32_t)i + 1;
-            return 0;
+    const struct top_index *x = &f->_texts_index;
+    size_t at = x->cap > 0 ? (size_t)hash_text(text) & (x->cap - 1) : 0;
+    for (; x->cap > 0 && x->slots[at] != 0; at = (at + 1) & (x->cap - 1))
+        if (span_eq(f->_texts[x->slots[at] - 1], text)) {
+            *ret = x->slots[at];
+            return 1;
         }
-    void *at = f->_texts;
-    int r = grow(&at, f->n_texts, &f->_texts_cap, sizeof(*f->_texts));
-    f->_texts = at;
+    if (f->n_series == TOP_SERIES_MAX)
+        return 0;
+    void *texts = f->_texts;
+    int r = grow(&texts, f->n_texts, &f->_texts_cap, sizeof(*f->_texts));
+    f->_texts = texts;
+    if (r == 0)
+        r = index_grow(f, &f->_texts_index, f->n_texts, hash_text_at);
     if (r < 0)
         return r;
     struct span copy = arena_dup(&f->_arena, text);
     if (!copy.p)
         return -ENOMEM;
-    f->_texts[f->n_texts++] = copy;
+    f->_texts[f->n_texts] = copy;
+    index_put(f, &f->_texts_index, f->n_texts++, hash_text_at);
     *ret = (uint32_t)f->n_texts;
-    return 0;
+    return 1;
 }
 
 struct span top_feed_text(const struct top_feed *f, uint32_t number)
@@ -108,12 +154,17 @@ struct span top_feed_text(const struct top_feed *f, uint32_t number)
     return number == 0 ? SPAN("") : f->_texts[number - 1];
 }
 
-static size_t hash_of(const struct top_series *s)
+static uint64_t hash_series(const struct top_series *s)
 {
     uint64_t h = (uint64_t)s->family * 64 + s->bound;
     for (size_t i = 0; i < TOP_DIMS_MAX; i++)
         h = (h ^ s->dims[i]) * 0x9e3779b97f4a7c15u;
-    return (size_t)(h >> 20);
+    return h >> 20;
+}
+
+static uint64_t hash_series_at(const struct top_feed *f, size_t number)
+{
+    return hash_series(&f->series[number]);
 }
 
 static bool is_same(const struct top_series *a, const struct top_series *b)
@@ -124,55 +175,27 @@ static bool is_same(const struct top_series *a, const struct top_series *b)
     return is;
 }
 
-static void index_put(struct top_feed *f, size_t number)
-{
-    size_t at = hash_of(&f->series[number]) & (f->_index_cap - 1);
-    while (f->_index[at] != 0)
-        at = (at + 1) & (f->_index_cap - 1);
-    f->_index[at] = (uint32_t)number + 1;
-}
-
-/* Twice as large as needed, at least. */
-static int index_grow(struct top_feed *f)
-{
-    if (2 * (f->n_series + 1) <= f->_index_cap)
-        return 0;
-    size_t cap = f->_index_cap ? 2 * f->_index_cap : 256;
-    uint32_t *index = mem_zalloc(cap, sizeof(*index));
-    if (!index)
-        return -ENOMEM;
-    mem_free(f->_index);
-    f->_index = index;
-    f->_index_cap = cap;
-    for (size_t i = 0; i < f->n_series; i++)
-        index_put(f, i);
-    return 0;
-}
-
 /* 1: *ret is its number; 0: there is no room for one more. */
 static int series_number(struct top_feed *f, const struct top_series *s, size_t *ret)
 {
-    if (f->_index_cap > 0) {
-        size_t at = hash_of(s) & (f->_index_cap - 1);
-        for (; f->_index[at] != 0; at = (at + 1) & (f->_index_cap - 1))
-            if (is_same(&f->series[f->_index[at] - 1], s)) {
-                *ret = f->_index[at] - 1;
-                return 1;
-            }
-    }
-    if (f->n_series == TOP_SERIES_MAX) {
-        f->n_left_out++;
+    const struct top_index *x = &f->_series_index;
+    size_t at = x->cap > 0 ? (size_t)hash_series(s) & (x->cap - 1) : 0;
+    for (; x->cap > 0 && x->slots[at] != 0; at = (at + 1) & (x->cap - 1))
+        if (is_same(&f->series[x->slots[at] - 1], s)) {
+            *ret = x->slots[at] - 1;
+            return 1;
+        }
+    if (f->n_series == TOP_SERIES_MAX)
         return 0;
-    }
     void *series = f->series;
     int r = grow(&series, f->n_series, &f->_series_cap, sizeof(*f->series));
     f->series = series;
     if (r == 0)
-        r = index_grow(f);
+        r = index_grow(f, &f->_series_index, f->n_series, hash_series_at);
     if (r < 0)
         return r;
     f->series[f->n_series] = *s;
-    index_put(f, f->n_series);
+    index_put(f, &f->_series_index, f->n_series, hash_series_at);
     *ret = f->n_series++;
     return 1;
 }
@@ -182,7 +205,7 @@ static int series_number(struct top_feed *f, const struct top_series *s, size_t 
 static bool bound_number(struct top_feed *f, enum top_family stage, struct span le, uint32_t *ret)
 {
     double v = (double)INFINITY;
-    if (!span_eq(le, SPAN("+Inf")) && num_parse_double(le, &v) < 0)
+    if (!span_eq(le, SPAN("+Inf")) && (num_parse_double(le, &v) < 0 || isnan(v)))
         return false;
     size_t i = 0;
     while (i < f->n_bounds[stage] && f->bounds[stage][i] != v)
@@ -218,19 +241,23 @@ static bool family_of(struct top_feed *f, struct labels l, struct top_series *s)
 int top_feed_number(struct top_feed *f, struct labels l, size_t *ret)
 {
     struct top_series s = {0};
+    int r = 1;
     if (!family_of(f, l, &s))
         return 0;
-    for (size_t i = 0; i < f->n_dims; i++) {
+    for (size_t i = 0; i < f->n_dims && r > 0; i++) {
         struct span value = labels_get(l, f->dims[i]);
-        int r = value.n > 0 ? text_number(f, value, &s.dims[i]) : 0;
-        if (r < 0)
-            return r;
+        r = value.n > 0 ? text_number(f, value, &s.dims[i]) : 1;
     }
-    return series_number(f, &s, ret);
+    if (r > 0)
+        r = series_number(f, &s, ret);
+    f->n_left_out += r == 0;
+    return r;
 }
 
 int top_feed_moment_add(struct top_moment *m, size_t *cap, size_t series, double v)
 {
+    if (!isfinite(v))
+        return 0;
     if (series >= *cap) {
         size_t more = 2 * series + 64;
         double *p = mem_realloc(m->v, more * sizeof(*p));
@@ -310,6 +337,8 @@ int top_feed_page(struct top_feed *f, struct span page, int64_t t_ms)
         mem_free(m.v);
         return r;
     }
+    while (f->n_moments > 0 && f->moments[f->n_moments - 1].t_ms >= t_ms)
+        mem_free(f->moments[--f->n_moments].v);
     if (f->n_moments == TOP_MOMENTS_MAX)
         thin_out(f);
     f->moments[f->n_moments++] = m;

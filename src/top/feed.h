@@ -6,7 +6,8 @@
  *            before) in; values of series at moments out, which table.h makes figures of.
  * Moments:   TOP_MOMENTS_MAX at most; then every second one of the older half goes, so that the
  *            last minute stays dense and the minutes before it do not get lost.
- * Values:    as they were read: cumulative ones stay so. A series that was not there counts as 0.
+ * Values:    as they were read: cumulative ones stay so. A series that was not there, or had NaN or
+ *            an infinity, counts as 0.
  * Limits:    TOP_SERIES_MAX series; more are counted (top_feed.n_left_out) and left out.
  * Errors:    -ENOMEM; -EPROTO: no such answer. What was there stays.
  * Threading: one owner. Pure.
@@ -46,6 +47,11 @@ struct top_series {
     uint32_t bound;              /* of a stage: which of bounds[family] */
     uint32_t dims[TOP_DIMS_MAX]; /* numbers of texts; 0 is "" */
 };
+/* A hash table: number of an item and 1. */
+struct top_index {
+    uint32_t *slots;
+    size_t cap;
+};
 struct top_moment {
     int64_t t_ms;
     double *v; /* by series; those from n on were not there */
@@ -60,8 +66,8 @@ struct top_feed {
     size_t n_bounds[TOP_STAGES];
     struct top_moment moments[TOP_MOMENTS_MAX]; /* by time */
     size_t n_moments;
-    size_t _series_cap, _index_cap, _texts_cap;
-    uint32_t *_index; /* hash table: number of a series and 1 */
+    size_t _series_cap, _texts_cap;
+    struct top_index _series_index, _texts_index;
     struct span *_texts;
     size_t n_texts;
     struct arena _arena; /* texts */
@@ -71,7 +77,8 @@ struct top_feed {
 void top_feed_init(struct top_feed *f, const struct span *names, size_t n);
 void top_feed_done(struct top_feed *f);
 
-/* A page of /metrics that was read at t_ms, later than all before. */
+/* A page of /metrics that was read at t_ms. Moments that are not before it are of another clock, or
+ * of one that was set back: they go. */
 int top_feed_page(struct top_feed *f, struct span page, int64_t t_ms) WARN_UNUSED;
 
 /* What to ask /api/v1/query for the minutes before, and its answer; nothing where moments are

@@ -17,9 +17,13 @@
 /* Half of the room: the moments to come thin out what is older. */
 enum { SEEDS_MAX = TOP_MOMENTS_MAX / 2 };
 
+#define TIME_MS_MAX 4e12 /* some hundred years */
+
+/* 0: none that a clock shows. */
 static int64_t time_of(const json_t *pair)
 {
-    return (int64_t)(json_number_value(json_array_get(pair, 0)) * 1000 + 0.5);
+    double ms = json_number_value(json_array_get(pair, 0)) * 1000 + 0.5;
+    return ms > 0 && ms < TIME_MS_MAX ? (int64_t)ms : 0;
 }
 
 static int by_time(const void *a, const void *b)
@@ -43,8 +47,8 @@ static size_t seeds_of(const json_t *result, int64_t *times)
         }
     }
     size_t every = most / SEEDS_MAX + 1;
-    for (i = most; i > 0 && n<SEEDS_MAX; i = i> every ? i - every : 0)
-        times[n++] = time_of(json_array_get(longest, i - 1));
+    for (i = 0; n < SEEDS_MAX && i * every < most; i++)
+        times[n++] = time_of(json_array_get(longest, most - 1 - i * every));
     qsort(times, n, sizeof(*times), by_time);
     return n;
 }
@@ -100,9 +104,10 @@ static int seed(struct seeding *s, const json_t *result, struct arena *a)
     json_array_foreach(result, i, one)
     {
         struct labels l = {0};
-        if (r >= 0)
-            r = labels_of(json_object_get(one, "metric"), a, &l);
-        if (r >= 0)
+        if (r < 0)
+            break;
+        r = labels_of(json_object_get(one, "metric"), a, &l);
+        if (r == 0)
             r = top_feed_number(s->feed, l, &number);
         if (r > 0)
             r = add_values(s, json_object_get(one, "values"), number);

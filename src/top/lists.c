@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/num.h"
 #include "base/timestamp.h"
+#include "top/cells.h"
 
 const char top_lists_question[] =
     "{__name__=~\"engine_running|engine_waiting|engine_kv_usage_ratio|gpu_utilization_ratio\"}";
@@ -165,9 +166,10 @@ static bool read_of(struct top_lists *l, json_t *labels, struct span *ret)
     buf_init(&of, 64 * 1024);
     json_object_foreach(labels, key, value)
     {
-        if (r == 0 && !is_column(key) && json_is_string(value))
-            r = buf_printf(&of, "%s%s=%s", buf_len(&of) > 0 ? " " : "", key,
-                           json_string_value(value));
+        if (r == 0 && !is_column(key) && json_is_string(value) && buf_len(&of) < TOP_CLIP_BYTES)
+            r = buf_printf(&of, "%s%.*s=%.*s", buf_len(&of) > 0 ? " " : "",
+                           SPAN_ARG(top_cells_clip(span_cstr(key))),
+                           SPAN_ARG(top_cells_clip(span_cstr(json_string_value(value)))));
     }
     *ret = arena_dup(&l->_arena, buf_span(&of));
     buf_done(&of);

@@ -118,6 +118,11 @@ void top_screen_show(struct span lines)
     (void)refresh();
 }
 
+bool top_screen_is_interrupted(void)
+{
+    return is_interrupted;
+}
+
 int top_screen_key(int wait_ms)
 {
     static const struct {

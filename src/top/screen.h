@@ -12,6 +12,7 @@
 #ifndef TOP_SCREEN_H
 #define TOP_SCREEN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -36,6 +37,8 @@ void top_screen_close(void);
 void top_screen_size(size_t *ret_width, size_t *ret_height);
 /* lines: with bytes of enum top_style. */
 void top_screen_show(struct span lines);
+/* Whether Ctrl-C came since it was opened; what waits for others ends then. */
+bool top_screen_is_interrupted(void);
 /* Waits: an ASCII character or one of enum top_key. */
 int top_screen_key(int wait_ms);
 

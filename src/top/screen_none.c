@@ -28,6 +28,11 @@ void top_screen_show(struct span lines)
     (void)lines;
 }
 
+bool top_screen_is_interrupted(void)
+{
+    return false;
+}
+
 int top_screen_key(int wait_ms)
 {
     (void)wait_ms;

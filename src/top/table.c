@@ -10,6 +10,7 @@
 
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "top/cells.h"
 #include "top/table_private.h"
 
 const double top_quantiles[TOP_QUANTILES] = {0.5, 0.95, 0.99};
@@ -33,28 +34,51 @@ static void row_init(struct top_row *row, const struct top_wish *w, const struct
         row->dims[i] = w->by[i] ? s->dims[i] : 0;
 }
 
-/* The row of each series, or TOP_ROWS_MAX. Neighbours mostly belong together. */
+enum { SLOTS = 4096 }; /* of a hash table of rows: a power of two, more than twice TOP_ROWS_MAX */
+
+static size_t row_hash(const struct top_wish *w, const struct top_series *s)
+{
+    uint64_t h = 0;
+    for (size_t i = 0; i < TOP_DIMS_MAX; i++)
+        h = (h ^ (w->by[i] ? s->dims[i] : 0)) * 0x9e3779b97f4a7c15u;
+    return (size_t)(h >> 20) & (SLOTS - 1);
+}
+
+/* Of a series: its row, which may be a new one; TOP_ROWS_MAX: there is no room for that. slots:
+ * numbers of rows and 1. */
+static int row_number(struct top_table *t, const struct top_wish *w, const struct top_series *s,
+                      uint16_t *slots)
+{
+    size_t at = row_hash(w, s);
+    for (; slots[at] != 0; at = (at + 1) & (SLOTS - 1))
+        if (is_row(&t->rows[slots[at] - 1], w, s))
+            return slots[at] - 1;
+    if (t->n == TOP_ROWS_MAX) {
+        t->n_left_out++;
+        return TOP_ROWS_MAX;
+    }
+    if ((t->n & (t->n - 1)) == 0) { /* 0, 1, 2, 4, ...: is full */
+        size_t cap = t->n ? 2 * t->n : 1;
+        struct top_row *rows = mem_realloc(t->rows, cap * sizeof(*rows));
+        if (!rows)
+            return -ENOMEM;
+        t->rows = rows;
+    }
+    row_init(&t->rows[t->n++], w, s);
+    slots[at] = (uint16_t)t->n;
+    return (int)t->n - 1;
+}
+
+/* The row of each series, or TOP_ROWS_MAX. */
 static int find_rows(const struct top_feed *f, const struct top_wish *w, struct top_table *t,
                      uint16_t *row_of)
 {
-    size_t at = 0;
+    uint16_t slots[SLOTS] = {0};
     for (size_t i = 0; i < f->n_series; i++) {
-        if (at >= t->n || !is_row(&t->rows[at], w, &f->series[i]))
-            for (at = 0; at < t->n && !is_row(&t->rows[at], w, &f->series[i]);)
-                at++;
-        if (at == TOP_ROWS_MAX) {
-            t->n_left_out++;
-        } else if (at == t->n) {
-            if ((t->n & (t->n - 1)) == 0) { /* 0, 1, 2, 4, ...: is full */
-                size_t cap = t->n ? 2 * t->n : 1;
-                struct top_row *rows = mem_realloc(t->rows, cap * sizeof(*rows));
-                if (!rows)
-                    return -ENOMEM;
-                t->rows = rows;
-            }
-            row_init(&t->rows[t->n++], w, &f->series[i]);
-        }
-        row_of[i] = (uint16_t)at;
+        int r = row_number(t, w, &f->series[i], slots);
+        if (r < 0)
+            return r;
+        row_of[i] = (uint16_t)r;
     }
     return 0;
 }
@@ -279,27 +303,21 @@ int top_table_name(const struct top_feed *f, const struct top_wish *w, const str
             continue;
         r = n++ > 0 ? buf_append(out, SPAN(" / ")) : 0;
         if (r == 0)
-            r = buf_append(out, value.n > 0 ? value : SPAN("-"));
+            r = buf_append(out, value.n > 0 ? top_cells_clip(value) : SPAN("-"));
     }
     return n == 0 ? buf_append(out, SPAN("all")) : r;
 }
 
 /* --- for programs --- */
 
-static void write_number(struct jsonw *j, const char *key, double v)
-{
-    jsonw_key(j, key);
-    jsonw_double(j, v);
-}
-
 static void write_row(const struct top_row *row, struct jsonw *j)
 {
     char key[16];
-    write_number(j, "requests_per_s", row->requests_per_s);
-    write_number(j, "error_ratio", row->error_ratio);
-    write_number(j, "prompt_tokens_per_s", row->prompt_per_s);
-    write_number(j, "completion_tokens_per_s", row->tokens_per_s);
-    write_number(j, "in_flight", row->inflight);
+    jsonw_put_double(j, "requests_per_s", row->requests_per_s);
+    jsonw_put_double(j, "error_ratio", row->error_ratio);
+    jsonw_put_double(j, "prompt_tokens_per_s", row->prompt_per_s);
+    jsonw_put_double(j, "completion_tokens_per_s", row->tokens_per_s);
+    jsonw_put_double(j, "in_flight", row->inflight);
     for (size_t k = 0; k < TOP_STAGES; k++) {
         struct span name = span_cstr(top_stage_names[k]);
         memcpy(key, name.p, name.n);
@@ -307,7 +325,7 @@ static void write_row(const struct top_row *row, struct jsonw *j)
         jsonw_key(j, key);
         jsonw_begin_object(j);
         for (size_t q = 0; q < TOP_QUANTILES; q++)
-            write_number(j, top_quantile_names[q], row->stages[k][q]);
+            jsonw_put_double(j, top_quantile_names[q], row->stages[k][q]);
         jsonw_end_object(j);
     }
 }
@@ -315,7 +333,7 @@ static void write_row(const struct top_row *row, struct jsonw *j)
 void top_table_write(const struct top_feed *f, const struct top_wish *w, const struct top_table *t,
                      struct jsonw *j)
 {
-    write_number(j, "window_s", t->window_s);
+    jsonw_put_double(j, "window_s", t->window_s);
     jsonw_key(j, "total");
     jsonw_begin_object(j);
     write_row(&t->total, j);

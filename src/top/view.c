@@ -40,6 +40,7 @@ void top_view_end(struct top_drawing *d)
         d->error = buf_append(d->out, SPAN("\n"));
 }
 
+PRINTF_LIKE(3, 0)
 static void line_put(struct top_drawing *d, enum top_style s, const char *fmt, va_list ap)
 {
     char text[LINE_MAX_BYTES];
@@ -121,9 +122,9 @@ static void draw_engines(struct top_drawing *d)
     for (size_t i = 0; i < l->n_upstreams; i++) {
         if (span_eq(l->upstreams[i].breaker, SPAN("closed")))
             n_good++;
-        else if (d->error == 0)
+        else if (d->error == 0 && buf_len(&bad) < LINE_MAX_BYTES)
             d->error = buf_printf(&bad, "%s%.*s", buf_len(&bad) > 0 ? ", " : ": ",
-                                  SPAN_ARG(l->upstreams[i].name));
+                                  SPAN_ARG(top_cells_clip(l->upstreams[i].name)));
     }
     top_cells_number(l->running, running);
     top_cells_number(l->waiting, waiting);
@@ -232,7 +233,7 @@ int top_view_draw(const struct top_view *v, const struct top_feed *f, const stru
                   const struct top_table *t, const struct top_lists *l, struct buf *out)
 {
     struct top_drawing d = {v, f, w, t, l, out, 0};
-    if (v->height > 0 && (v->width < TOP_WIDTH_MIN || v->height < TOP_HEIGHT_MIN)) {
+    if (v->width < TOP_WIDTH_MIN || (v->height > 0 && v->height < TOP_HEIGHT_MIN)) {
         top_view_line(&d, TOP_PLAIN, "at least %d columns and %d lines, please", TOP_WIDTH_MIN,
                       TOP_HEIGHT_MIN);
         return d.error;

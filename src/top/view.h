@@ -3,9 +3,10 @@
  * top/view.h - a live table as lines of text, for a terminal of any size.
  *
  * Shape:     three lines on the whole, then rows, open requests and alerts, one below the other,
- * and a line of keys. Where there is too little room, the one with the focus gets it and the others
- * show their first items; with 190 columns each stage has all its quantiles. States:    before the
- * first answer, without requests in the window, and with answers that stay away, it says so.
+ *            and a line of keys. Where there is too little room, the one with the focus gets it and
+ *            the others show their first items; with 190 columns each stage has all its quantiles.
+ * States:    before the first answer, without requests in the window, and with answers that stay
+ *            away, it says so.
  * Styles:    bytes of enum top_style (cells.h).
  * Errors:    -ENOMEM, -EMSGSIZE.
  * Threading: pure.
@@ -16,7 +17,7 @@
 #include "top/lists.h"
 #include "top/table.h"
 
-enum { TOP_WIDTH_MIN = 60, TOP_HEIGHT_MIN = 16, TOP_WIDTH_MAX = 500 };
+enum { TOP_WIDTH_MIN = 60, TOP_HEIGHT_MIN = 17, TOP_WIDTH_MAX = 500 };
 
 enum top_pane { TOP_PANE_ROWS, TOP_PANE_FLIGHTS, TOP_PANE_ALERTS, TOP_PANES };
 

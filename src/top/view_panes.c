@@ -134,7 +134,7 @@ static void put_by(struct top_drawing *d, struct buf *out)
     for (size_t i = 0; i < d->feed->n_dims && d->error == 0; i++)
         if (d->wish->by[i])
             d->error = buf_printf(out, "%s%.*s", buf_len(out) > 0 ? ", " : " by ",
-                                  SPAN_ARG(d->feed->dims[i]));
+                                  SPAN_ARG(top_cells_clip(d->feed->dims[i])));
 }
 
 /* Why there are not more of them. */
@@ -239,8 +239,8 @@ static void draw_alert(struct top_drawing *d, const struct top_alert *a)
     struct buf what;
     buf_init(&what, 64 * 1024);
     if (d->error == 0)
-        d->error = buf_printf(&what, "%.*s%s%.*s", SPAN_ARG(a->of), a->of.n > 0 ? "  " : "",
-                              SPAN_ARG(a->summary));
+        d->error = buf_printf(&what, "%.*s%s%.*s", SPAN_ARG(top_cells_clip(a->of)),
+                              a->of.n > 0 ? "  " : "", SPAN_ARG(top_cells_clip(a->summary)));
     top_cells_seconds((double)(d->view->now_ms - a->since_ms) / 1e3, since);
     top_view_style(d, a->is_firing ? TOP_RED : TOP_YELLOW);
     top_view_cell(d, a->is_firing ? SPAN("firing") : SPAN("pending"), AGE_WIDTH, TOP_LEFT);

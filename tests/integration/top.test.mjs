@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The live table: once for scripts, and in terminals of two sizes.
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { cleanup } from './lib/cleanup.mjs';
 import { Gateway, sim, Sim } from './lib/daemon.mjs';
@@ -85,6 +87,40 @@ test('what does not work is said', async (t) => {
     assert.match(r.stderr, says);
     assert.equal(r.stdout, '');
   }
+});
+
+test('a gateway that does not come to an end: Ctrl-C ends it at once', async (t) => {
+  const server = createServer((req, res) => {
+    const drip = setInterval(() => res.write('# x\n'), 100);
+    res.on('close', () => clearInterval(drip));
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  cleanup(t, () => new Promise((done) => { server.close(done); server.closeAllConnections(); }));
+  const url = `http://127.0.0.1:${server.address().port}`;
+  const begun = Date.now();
+  const given_up = await run(['top', '--once', '--url', url], { timeoutMs: 20000 });
+  assert.equal(given_up.code, 1);
+  assert.match(given_up.stderr, /no answer from 127.0.0.1:\d+: /);
+  assert.ok(Date.now() - begun < 9000, `${Date.now() - begun} ms`);
+  if (NO_TMUX) return;
+  const screen = Terminal.start(t, 80, 24, BIN, ['top', '--url', url]);
+  await screen.shows(/waiting for the first figures/);
+  screen.press('C-c');
+  await screen.shows(/left with 130/, { timeoutMs: 2000 });
+});
+
+test('once in a terminal that is too narrow, and into one that is full', async (t) => {
+  const upstream = await Sim.start(t);
+  const gateway = await Gateway.start(t, { upstream, config: LABELS });
+  const flags = ['top', '--once', '--interval', '500ms', '--url', urlOf(gateway)];
+  for (const args of [flags, [...flags, '--json'], ['grafana', 'export', '--board', 'gpu']]) {
+    const full = spawnSync('/bin/sh', ['-c', 'exec "$0" "$@" >/dev/full', BIN, ...args], { encoding: 'utf8' });
+    assert.equal(full.status, 1, args.join(' '));
+    assert.match(full.stderr, /standard output cannot be written: /);
+  }
+  if (NO_TMUX) return;
+  const screen = Terminal.start(t, 20, 60, BIN, flags);
+  await screen.shows(/left with 0/);
 });
 
 /** Two open streams, one of a hostile name, behind some traffic; an alert that fires. */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/buf.h"
 #include "memfail.h"
 
 static const char page[] = "# TYPE llm_requests_total counter\n" PAGE_REQUESTS("m", "a", "ok", "5")
@@ -85,6 +86,74 @@ static void old_moments_thin_out(void **state)
     top_feed_done(&f);
 }
 
+/* A page whose every row has texts of its own. */
+static void take_many(struct top_feed *f, int from, int n, int64_t t_ms)
+{
+    struct buf b;
+    buf_init(&b, 64 << 20);
+    for (int i = from; i < from + n; i++)
+        assert_int_equal(buf_printf(&b,
+                                    "llm_requests_total{model=\"m%d\",tenant=\"t%d\","
+                                    "outcome=\"ok\"} %d\n",
+                                    i, i, i),
+                         0);
+    assert_int_equal(top_feed_page(f, buf_span(&b), t_ms), 0);
+    buf_done(&b);
+}
+
+static void many_rows(void **state)
+{
+    struct top_feed f;
+    (void)state;
+    feed_begin(&f);
+    take_many(&f, 0, TOP_SERIES_MAX + 10, 1000);
+    assert_int_equal(f.n_series, TOP_SERIES_MAX);
+    assert_int_equal(f.n_left_out, 10);
+    assert_int_equal(f.n_texts, 2 * TOP_SERIES_MAX);
+    take_many(&f, TOP_SERIES_MAX, 1000, 2000); /* what does not count takes no memory */
+    assert_int_equal(f.n_texts, 2 * TOP_SERIES_MAX);
+    take_many(&f, 7, 1, 3000);
+    assert_int_equal(f.n_series, TOP_SERIES_MAX);
+    assert_true(top_feed_value(&f.moments[2], 7) == 7);
+    top_feed_done(&f);
+}
+
+static void figures_that_are_none(void **state)
+{
+    struct top_feed f;
+    (void)state;
+    feed_begin(&f);
+    feed_take(&f,
+              PAGE_REQUESTS("m", "a", "ok", "NaN") PAGE_REQUESTS("m", "b", "ok", "+Inf")
+                  PAGE_REQUESTS("m", "c", "ok", "2") PAGE_TTFT("m", "NaN", "1"),
+              1000);
+    assert_true(sum(&f, TOP_OK, NULL) == 2);
+    assert_int_equal(f.n_bounds[TOP_TTFT], 0);
+    top_feed_done(&f);
+}
+
+/* Times that no clock shows, and those of one that is ahead. */
+static void odd_times(void **state)
+{
+    static const char history[] =
+        "{\"data\":{\"result\":[{\"metric\":{\"__name__\":\"llm_requests_total\",\"outcome\":"
+        "\"ok\"},"
+        "\"values\":[[-1e300,\"1\"],[1e300,\"2\"],[\"x\",\"3\"],[1,\"4\"],[9,\"5\"],7]}]}}";
+    struct top_feed f;
+    (void)state;
+    feed_begin(&f);
+    assert_int_equal(top_feed_history(&f, span_cstr(history)), 0);
+    for (size_t i = 0; i < f.n_moments; i++)
+        assert_true(f.moments[i].t_ms >= 0 && f.moments[i].t_ms <= 9000);
+    feed_take(&f, page, 5000);
+    assert_int_equal(f.moments[f.n_moments - 1].t_ms, 5000);
+    assert_int_equal(f.moments[f.n_moments - 2].t_ms, 1000);
+    feed_take(&f, page, 500); /* it was set back */
+    assert_int_equal(f.moments[f.n_moments - 1].t_ms, 500);
+    assert_true(f.n_moments < 2 || f.moments[f.n_moments - 2].t_ms < 500);
+    top_feed_done(&f);
+}
+
 static int attempt(void *ctx)
 {
     static const struct span names[] = {SPAN_INIT("model")};
@@ -110,6 +179,9 @@ int main(void)
         cmocka_unit_test(what_a_page_says),
         cmocka_unit_test(the_last_minutes_come_from_the_history),
         cmocka_unit_test(old_moments_thin_out),
+        cmocka_unit_test(many_rows),
+        cmocka_unit_test(figures_that_are_none),
+        cmocka_unit_test(odd_times),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("top/feed", tests, NULL, NULL);

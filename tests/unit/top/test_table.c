@@ -34,7 +34,7 @@ static void two_looks(struct top_feed *f)
     feed_take(f, after, 20000);
 }
 
-static double near(double a, double b)
+static bool near(double a, double b)
 {
     return fabs(a - b) < 1e-9;
 }

@@ -3,6 +3,7 @@
 #include "pages.h"
 
 #include "base/attr.h"
+#include "base/mem.h"
 #include "memfail.h"
 #include "top/cells.h"
 #include "top/keys.h"
@@ -95,7 +96,7 @@ static size_t columns(struct span line)
 
 static void sizes(void **state)
 {
-    static const size_t sizes[][2] = {{60, 16},  {80, 24},  {110, 30},
+    static const size_t sizes[][2] = {{60, 17},  {80, 24},  {110, 30},
                                       {189, 40}, {200, 50}, {500, 100}};
     struct world w;
     (void)state;
@@ -115,6 +116,10 @@ static void sizes(void **state)
     }
     w.keys.view.width = 59;
     assert_true(says(&w, "at least 60 columns"));
+    w.keys.view.height = 0;
+    w.keys.view.width = 1;
+    assert_int_equal(draw(&w), 0);
+    assert_true(buf_len(&w.text) < 8);
     world_done(&w);
 }
 
@@ -189,6 +194,75 @@ static void keys(void **state)
     world_done(&w);
 }
 
+static size_t lines_of(struct world *w)
+{
+    size_t n = 0;
+    assert_int_equal(draw(w), 0);
+    for (struct span rest = buf_span(&w->text); rest.n > 0; n++)
+        (void)span_split(&rest, '\n');
+    return n;
+}
+
+/* More of everything than the smallest screen has room for. */
+static void the_smallest_screen(void **state)
+{
+    struct world w;
+    struct buf b;
+    (void)state;
+    world_init(&w);
+    buf_init(&b, 1 << 20);
+    for (int i = 0; i < 50; i++)
+        assert_int_equal(buf_printf(&b, PAGE_REQUESTS("m%d", "a", "ok", "%d"), i, i + 1), 0);
+    assert_int_equal(top_feed_page(&w.feed, buf_span(&b), 30000), 0);
+    buf_done(&b);
+    w.keys.view.width = TOP_WIDTH_MIN;
+    w.keys.view.height = TOP_HEIGHT_MIN;
+    for (int pane = 0; pane < TOP_PANES; pane++) {
+        w.keys.view.focus = (enum top_pane)pane;
+        assert_int_equal(lines_of(&w), TOP_HEIGHT_MIN);
+    }
+    w.keys.view.is_help = true;
+    assert_int_equal(lines_of(&w), TOP_HEIGHT_MIN);
+    world_done(&w);
+}
+
+/* A text that is longer than all limits is cut, and the rest is still there. */
+static void long_texts(void **state)
+{
+    enum { LONG = 70000 };
+    struct world w;
+    struct buf b;
+    char *text = mem_zalloc(LONG + 1, 1);
+    (void)state;
+    memset(text, 'x', LONG);
+    world_init(&w);
+    buf_init(&b, 4 << 20);
+    assert_int_equal(buf_printf(&b, PAGE_REQUESTS("%s", "%s", "ok", "7"), text, text), 0);
+    assert_int_equal(top_feed_page(&w.feed, buf_span(&b), 30000), 0);
+    buf_clear(&b);
+    assert_int_equal(buf_append(&b, SPAN("{\"upstreams\":[{\"name\":\"first\"}")), 0);
+    for (int i = 0; i < 10; i++)
+        assert_int_equal(buf_printf(&b, ",{\"name\":\"%s\"}", text), 0);
+    assert_int_equal(buf_append(&b, SPAN("]}")), 0);
+    assert_int_equal(top_lists_status(&w.lists, buf_span(&b)), 0);
+    buf_clear(&b);
+    assert_int_equal(
+        buf_printf(&b,
+                   "{\"data\":{\"alerts\":[{\"labels\":{\"alertname\":\"Long\",\"%s\":\"%s\","
+                   "\"b\":\"%s\"},\"annotations\":{\"summary\":\"%s\"}}]}}",
+                   text, text, text, text),
+        0);
+    assert_int_equal(top_lists_alerts(&w.lists, buf_span(&b)), 0);
+    w.keys.view.width = 200;
+    w.keys.view.height = 50;
+    assert_true(says(&w, "upstreams 0 of 11 good: first, xxx"));
+    assert_true(says(&w, " Long "));
+    assert_true(says(&w, "q quit"));
+    buf_done(&b);
+    mem_free(text);
+    world_done(&w);
+}
+
 static int attempt(void *ctx)
 {
     struct world *w = ctx;
@@ -212,10 +286,9 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes),
-        cmocka_unit_test(what_is_there),
-        cmocka_unit_test(keys),
-        cmocka_unit_test(without_memory),
+        cmocka_unit_test(sizes),      cmocka_unit_test(what_is_there),
+        cmocka_unit_test(keys),       cmocka_unit_test(the_smallest_screen),
+        cmocka_unit_test(long_texts), cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests_name("top/view", tests, NULL, NULL);
 }
