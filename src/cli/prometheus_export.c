@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
+#include "base/mem.h"
 #include "cli/dialog.h"
 #include "cli/flag.h"
 #include "cli/outdir.h"
@@ -47,6 +49,7 @@ struct options {
     struct talk_place at;
     struct prometheus_setup setup;
     char out[OUTDIR_PATH_MAX];
+    struct buf rule_files; /* as setup.rule_files */
 };
 
 /* --- the command line --- */
@@ -96,7 +99,7 @@ static int read_flag(struct flag *f, void *ctx, struct err *reterr)
     if (flag_is(f, "url"))
         return talk_place_parse(value, &o->at, reterr);
     if (!flag_is(f, "out"))
-        return err_set(reterr, -EINVAL, "there is no flag \"--%.*s\"", SPAN_ARG(f->name));
+        return flag_unknown(f, NULL, "prometheus", reterr);
     if (value.n == 0 || span_copy(value, o->out, sizeof(o->out)) < value.n)
         return err_set(reterr, -EINVAL, "--out takes a directory");
     return 0;
@@ -146,7 +149,12 @@ static int put(const struct options *o, const char *name, int r, struct buf *tex
     return r;
 }
 
-/* "rules/NAME.yml" of the last part of a path; a number where another one is called so. */
+struct rule_file {
+    struct span path; /* where its groups came from */
+    char name[NAME_BYTES_MAX];
+};
+
+/* "rules/NAME.yml" of the last part of a path; a number where others are called so already. */
 static void name_of(struct span path, size_t n_same, char dst[NAME_BYTES_MAX])
 {
     char number[32] = "";
@@ -157,6 +165,8 @@ static void name_of(struct span path, size_t n_same, char dst[NAME_BYTES_MAX])
         path.n -= strlen(".yml");
     else if (span_ends_with(path, SPAN(".yaml")))
         path.n -= strlen(".yaml");
+    if (path.n == 0)
+        path = SPAN("rules");
     memcpy(dst, "rules/", n);
     for (size_t i = 0; i < path.n && n + 64 < NAME_BYTES_MAX; i++) {
         char c = path.p[i];
@@ -169,42 +179,48 @@ static void name_of(struct span path, size_t n_same, char dst[NAME_BYTES_MAX])
     (void)snprintf(dst + n, NAME_BYTES_MAX - n, "%s.yml", number);
 }
 
-static struct span file_of(const json_t *groups, size_t i)
+static bool is_taken(const struct rule_file *files, size_t n, const char *name)
 {
-    return dialog_text(json_array_get(groups, i), "file");
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(files[i].name, name) == 0)
+            return true;
+    return false;
 }
 
-/* Which of the groups is the first of its file, and how many files before it have its name. */
-static bool is_first(const json_t *groups, size_t i, size_t *ret_same)
+/* The files of the groups, each once and under a name of its own. files: room for all. */
+static size_t files_of(const json_t *groups, struct rule_file *files)
 {
-    char mine[NAME_BYTES_MAX], other[NAME_BYTES_MAX];
-    size_t n = 0;
-    name_of(file_of(groups, i), 0, mine);
-    for (size_t k = 0; k < i; k++) {
-        bool is_new = true;
-        if (span_eq(file_of(groups, k), file_of(groups, i)))
-            return false;
-        for (size_t j = 0; j < k; j++)
-            is_new = is_new && !span_eq(file_of(groups, j), file_of(groups, k));
-        name_of(file_of(groups, k), 0, other);
-        n += is_new && strcmp(mine, other) == 0;
-    }
-    *ret_same = n;
-    return true;
-}
-
-static int put_rules(const struct options *o, const json_t *groups, struct buf *text,
-                     struct err *reterr)
-{
-    char name[NAME_BYTES_MAX];
-    size_t n_same;
-    int r = 0;
-    for (size_t i = 0; i < json_array_size(groups) && r == 0; i++) {
-        if (!is_first(groups, i, &n_same))
+    size_t n = 0, i;
+    json_t *group;
+    json_array_foreach(groups, i, group)
+    {
+        struct span path = dialog_text(group, "file");
+        size_t k = 0, n_same = 0;
+        while (k < n && !span_eq(files[k].path, path))
+            k++;
+        if (k < n)
             continue;
-        name_of(file_of(groups, i), n_same, name);
-        r = put(o, name, prometheus_files_rules(groups, file_of(groups, i), text), text, reterr);
+        files[n].path = path;
+        do
+            name_of(path, n_same++, files[n].name);
+        while (is_taken(files, n, files[n].name));
+        n++;
     }
+    return n;
+}
+
+static int put_rules(struct options *o, const json_t *groups, struct buf *text, struct err *reterr)
+{
+    struct rule_file *files = mem_zalloc(json_array_size(groups), sizeof(*files));
+    size_t n = files ? files_of(groups, files) : 0;
+    int r = files ? 0 : err_set(reterr, -ENOMEM, "%s", err_str(-ENOMEM));
+    for (size_t i = 0; i < n && r == 0; i++) {
+        r = put(o, files[i].name, prometheus_files_rules(groups, files[i].path, text), text,
+                reterr);
+        if (r == 0 && buf_printf(&o->rule_files, "%s%s", i > 0 ? ", " : "", files[i].name) < 0)
+            r = err_set(reterr, -ENOMEM, "%s", err_str(-ENOMEM));
+    }
+    mem_free(files);
     return r;
 }
 
@@ -225,7 +241,7 @@ static int ask(const struct options *o, const char *path, json_t **ret, struct e
     return r;
 }
 
-static int export_rules(const struct options *o, struct buf *text, struct err *reterr)
+static int export_rules(struct options *o, struct buf *text, struct err *reterr)
 {
     json_t *answer = NULL;
     int r = ask(o, "/api/v1/rules?exclude_alerts=true", &answer, reterr);
@@ -258,15 +274,20 @@ static int export_routes(const struct options *o, struct buf *text, struct err *
     return r;
 }
 
-static int export_all(const struct options *o, struct err *reterr)
+static int export_all(struct options *o, struct err *reterr)
 {
     struct buf text;
     buf_init(&text, 64 * MIB);
+    buf_init(&o->rule_files, 64 * MIB);
     int r = export_rules(o, &text, reterr);
     if (r == 0)
         r = export_routes(o, &text, reterr);
+    o->setup.rule_files = buf_span(&o->rule_files);
+    if (r == 0 && getenv("INFEROMETER_TOKEN") && o->setup.token_file.n == 0)
+        (void)fputs("Prometheus shows no token: --token-file names where it finds one\n", stderr);
     if (r == 0)
         r = put(o, "prometheus.yml", prometheus_files_config(&o->setup, &text), &text, reterr);
+    buf_done(&o->rule_files);
     buf_done(&text);
     return r;
 }

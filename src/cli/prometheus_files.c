@@ -56,9 +56,9 @@ int prometheus_files_config(const struct prometheus_setup *s, struct buf *out)
                    "# Prometheus %s: the gateway's own numbers, and what it scrapes and measures\n"
                    "# beside the traffic, under the names that rules and dashboards ask for.\n"
                    "global: {scrape_interval: %llds, evaluation_interval: %llds}\n"
-                   "rule_files: [rules/*.yml]\n",
+                   "rule_files: [%.*s]\n",
                    s->version == 3 ? "3.0 and later" : "2.42 and later (3.x: --for 3)",
-                   (long long)s->interval_s, (long long)s->interval_s);
+                   (long long)s->interval_s, (long long)s->interval_s, SPAN_ARG(s->rule_files));
     if (r == 0)
         r = put_alertmanager(s, out);
     if (r == 0)
@@ -83,14 +83,16 @@ int prometheus_files_config(const struct prometheus_setup *s, struct buf *out)
 
 /* --- rules --- */
 
+#define DURATION_MS_MAX 9e15 /* what a double holds exactly */
+
 static void put_duration(struct yamlw *w, const char *key, const json_t *seconds)
 {
-    int64_t ms = (int64_t)(json_number_value(seconds) * 1000 + 0.5);
+    double ms = json_number_value(seconds) * 1000 + 0.5;
     struct buf b;
-    if (ms <= 0)
+    if (!(ms >= 1))
         return;
     buf_init(&b, 64);
-    yamlw_fail(w, duration_print(ms, &b));
+    yamlw_fail(w, ms < DURATION_MS_MAX ? duration_print((int64_t)ms, &b) : -EPROTO);
     yamlw_key(w, key);
     yamlw_str(w, buf_span(&b));
     buf_done(&b);

@@ -17,6 +17,7 @@ struct prometheus_setup {
     struct span target;       /* of the gateway's admin listener: HOST:PORT */
     struct span alertmanager; /* HOST:PORT; empty: none */
     struct span token_file;   /* empty: the listener wants no token */
+    struct span rule_files;   /* "rules/a.yml, rules/b.yml": letters, digits and _ - . / */
     int64_t interval_s;
     int version; /* 2 or 3 */
 };

@@ -9,6 +9,7 @@
 #include "base/attr.h"
 #include "base/limits.h"
 #include "base/num.h"
+#include "base/utf8.h"
 #include "cli/prometheus_files.h"
 #include "yaml/tree.h"
 #include "yaml/write.h"
@@ -82,12 +83,40 @@ struct copying {
     struct span name; /* of the receiver that is copied */
 };
 
+/* A text that may hold ends of lines, which end a comment as well. */
+static int put_comment(struct buf *out, struct span text)
+{
+    int r = 0;
+    while (text.n > 0 && r == 0) {
+        struct span c = text;
+        bool is_odd = utf8_is_odd(utf8_take(&text));
+        r = buf_append(out, is_odd ? SPAN("?") : span_of(c.p, c.n - text.n));
+    }
+    return r;
+}
+
 static void note(struct copying *c, const char *what, struct span key)
 {
     if (c->name.n == 0) /* what a route has besides is of no consequence */
         return;
-    yamlw_fail(&c->w, buf_printf(&c->notes, "# receiver %.*s: %s: %.*s\n", SPAN_ARG(c->name), what,
-                                 SPAN_ARG(key)));
+    int r = buf_append(&c->notes, SPAN("# receiver "));
+    if (r == 0)
+        r = put_comment(&c->notes, c->name);
+    if (r == 0)
+        r = buf_printf(&c->notes, ": %s: ", what);
+    if (r == 0)
+        r = put_comment(&c->notes, key);
+    if (r == 0)
+        r = buf_append(&c->notes, SPAN("\n"));
+    yamlw_fail(&c->w, r);
+}
+
+/* A number that is written as it stands: "007" is a text. */
+static bool is_number(const struct yaml_node *n, int64_t *ret)
+{
+    char text[24];
+    return n->is_plain && num_parse_i64(yaml_span(n), ret) == 0 &&
+           span_eq(yaml_span(n), span_of(text, num_format_i64(*ret, text)));
 }
 
 static void copy_scalar(struct copying *c, const struct yaml_node *n, struct span key)
@@ -99,7 +128,7 @@ static void copy_scalar(struct copying *c, const struct yaml_node *n, struct spa
         yamlw_str(&c->w, is_url ? SPAN(PLACE_URL) : SPAN("put-the-secret-here"));
     } else if (n->is_plain && (strcmp(n->text, "true") == 0 || strcmp(n->text, "false") == 0)) {
         yamlw_bool(&c->w, n->text[0] == 't');
-    } else if (n->is_plain && num_parse_i64(yaml_span(n), &number) == 0) {
+    } else if (is_number(n, &number)) {
         yamlw_i64(&c->w, number);
     } else {
         yamlw_str(&c->w, yaml_span(n));

@@ -3,7 +3,7 @@
 // gateway and by a real Prometheus that scrapes as "inferometer prometheus export" says.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { cleanup } from './lib/cleanup.mjs';
@@ -235,10 +235,53 @@ test('what is exported for Prometheus 3 keeps classic buckets; wrong wishes are 
     [['grafana', 'export', '--board', 'x'], 2, /there is no dashboard "x"/],
     [['grafana', 'export', '--out', '/dev/null/x'], 1, /\/dev\/null/],
     [['grafana', 'export', '--board', 'gpu', '--labels', 'a b'], 2, /no name of a label/],
+    [['grafana', 'export', '--out', dir, '--source', 'prometheus:9090'], 2, /begins with http/],
+    [['grafana', 'export', '--out', dir, '--source', 'http://me:sesame@prometheus'], 2, /user and password would be/],
+    [['grafana', 'export', '--out', dir, '--bord', 'gpu'], 2, /unknown flag --bord/],
+    [['prometheus', 'export', '--ot', dir], 2, /unknown flag --ot/],
   ];
   for (const [args, code, says] of cases) {
     const got = await run(args);
     assert.equal(got.code, code, `${args.join(' ')}: ${got.stderr}`);
     assert.match(got.stderr, says);
   }
+});
+
+/** A gateway that answers with these groups of rules and these routes. */
+async function answering(t, groups, original) {
+  const answers = { '/api/v1/rules': { data: { groups } }, '/api/v2/status': { config: { original } } };
+  const server = createServer((req, res) => res.end(JSON.stringify(answers[req.url.split('?')[0]])));
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  cleanup(t, () => new Promise((done) => { server.close(done); server.closeAllConnections(); }));
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
+test('rule files keep apart, old ones do not count, and names do no harm', async (t) => {
+  const evil = 'a"b\n{{ $x }} \u001b[2J $HOME .*[';
+  const rule = (name) => ({ type: 'alerting', name, query: `up{a="${JSON.stringify(evil).slice(1, -1)}"} == 0`, duration: 1,
+    labels: { evil: evil.replace('{{ $x }}', '') }, annotations: { summary: 'on {{ $labels.evil }}' } });
+  const files = ['/a/r.yml', '/b/r-2.yml', '/b/r.yml', '/c/r.yaml', '../../x y.yml', 'slos', ''];
+  const groups = files.map((file, i) => ({ file, name: `${evil} ${i}`, interval: 1, rules: [rule(`A${i}`)] }));
+  const receivers = [{ name: `x\nroute: {receiver: other}`, dingtalk_configs: [] }, { name: evil }];
+  const url = await answering(t, groups, JSON.stringify({ route: { receiver: evil }, receivers }));
+  const dir = tempDir(t);
+  mkdirSync(join(dir, 'rules'));
+  writeFileSync(join(dir, 'rules', 'old.yml'), 'groups: [');
+  const target = join(tempDir(t), 'elsewhere');
+  writeFileSync(target, 'mine');
+  symlinkSync(target, join(dir, 'alertmanager.yml'));
+  const { code, stderr } = await run(['prometheus', 'export', '--out', dir, '--url', url]);
+  assert.equal(code, 0, stderr);
+  assert.equal(readFileSync(target, 'utf8'), 'mine');
+  const written = readdirSync(join(dir, 'rules')).filter((name) => name !== 'old.yml').sort();
+  assert.deepEqual(written, ['r-2.yml', 'r-3.yml', 'r-4.yml', 'r.yml', 'rules.yml', 'slos.yml', 'x_y.yml']);
+  for (let i = 0; i < files.length; i++)
+    assert.equal(written.filter((f) => readFileSync(join(dir, 'rules', f), 'utf8').includes(`alert: A${i}\n`)).length, 1);
+  if (!missing('promtool')) checked('promtool', 'check', 'config', join(dir, 'prometheus.yml'));
+  if (!missing('amtool')) checked('amtool', 'check-config', join(dir, 'alertmanager.yml'));
+  assert.match(readFileSync(join(dir, 'alertmanager.yml'), 'utf8'), /^# receiver x\?route: \{receiver: other\}: left out/m);
+
+  chmodSync(join(dir, 'rules'), 0o500);
+  const refused = await run(['prometheus', 'export', '--out', dir, '--url', url]);
+  if (process.getuid() !== 0) assert.match(refused.stderr, /rules\/r\.yml: permission denied/i);
 });
