@@ -3,10 +3,13 @@
  * Access to the admin listener: every route by every kind of caller, the login of a browser, and
  * what its session may change.
  */
+#include <errno.h>
 #include <string.h>
 
 #include "api/routes.h"
+#include "base/limits.h"
 #include "base/mem.h"
+#include "memfail.h"
 #include "rig.h"
 
 #define WRITE "write-token-of-32-characters-0001"
@@ -406,6 +409,67 @@ static void test_names_that_may_be_of_others(void **state)
     assert_int_equal(status_of(ask_as(r, "evil.example", "GET", "/login")), 200);
 }
 
+struct attempt {
+    const struct api_access *access;
+    void (*handle)(const struct api_request *req, struct api_answer *ret);
+    bool wants_html;
+};
+
+static void answer_done(struct api_answer *a)
+{
+    buf_done(&a->body);
+    buf_done(&a->more_fields);
+}
+
+static int attempt_get(void *ctx)
+{
+    const struct attempt *t = ctx;
+    const struct http1_head head = {.method = SPAN("GET"), .target = SPAN("/status")};
+    const struct session who = {.role = SESSION_NONE};
+    const struct api_request req = {
+        .access = t->access, .session = &who, .head = &head, .path = SPAN("/assets/x")};
+    struct api_answer a = {.status = 200};
+    buf_init(&a.body, MIB);
+    buf_init(&a.more_fields, 8 * KIB);
+    t->handle(&req, &a);
+    int r = a.status == 500 || buf_len(&a.body) + buf_len(&a.more_fields) == 0 ? -ENOMEM : 0;
+    answer_done(&a);
+    return r;
+}
+
+/* A session begins whole or not at all. */
+static int attempt_post(void *ctx)
+{
+    const struct attempt *t = ctx;
+    const struct api_form form = {.access = t->access,
+                                  .form = SPAN("token=" WRITE "&next=%2Fstatus"),
+                                  .wants_html = t->wants_html};
+    struct api_answer a = {.status = 200};
+    buf_init(&a.body, MIB);
+    buf_init(&a.more_fields, 8 * KIB);
+    login_post(&form, &a);
+    bool is_in = a.status == (t->wants_html ? 303 : 200);
+    assert_true(is_in == has(buf_span(&a.more_fields), "Set-Cookie: "));
+    answer_done(&a);
+    return is_in ? 0 : -ENOMEM;
+}
+
+static void test_without_memory(void **state)
+{
+    struct rig *r = *state;
+    struct attempt t = {.access = &r->access};
+    void (*const handles[])(const struct api_request *, struct api_answer *) = {
+        login_handle_page, login_handle_style, login_handle_session, login_answer_needed};
+    for (size_t i = 0; i < ARRAY_LEN(handles); i++) {
+        t.handle = handles[i];
+        assert_true(memfail_each(attempt_get, &t) > 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        t.wants_html = i > 0;
+        assert_true(memfail_each(attempt_post, &t) > 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -424,6 +488,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_over_tls_the_cookie_is_secure, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_tokens, setup, teardown),
         cmocka_unit_test_setup_teardown(test_names_that_may_be_of_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_without_memory, setup, teardown),
     };
     return cmocka_run_group_tests_name("api/login", tests, NULL, NULL);
 }
