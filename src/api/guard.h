@@ -4,11 +4,11 @@
  *
  * Role:      a page of another site, open in a browser on this machine, may send requests to
  *            loopback. What changes something is refused when it comes from one: its Origin is not
- *            this listener. Programs send no Origin. A browser's session
- *            has to tell both: its Origin, and the second secret in X-Inferometer-CSRF.
+ *            this listener. Programs send no Origin. A browser's session has to tell both: its
+ *            Origin, and the second secret in X-Inferometer-CSRF.
  * Names:     where no tokens are needed, the name that was asked for could have been made to point
- *            here (DNS rebinding), and that page would read answers, too: only addresses, localhost
- *            and the name that is configured are answered then.
+ *            here (DNS rebinding), and that page would read answers, too: only addresses,
+ *            localhost, this machine's name and the one that is configured are answered then.
  * Threading: pure.
  */
 #ifndef API_GUARD_H

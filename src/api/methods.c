@@ -81,8 +81,9 @@ bool methods_refuse(const struct api_request *req, const struct route *route,
         api_answer_error(ret, 404, "no such page; GET / lists what there is");
     else if (!is_for_probes(route) && guard_is_rebound(req->head, req->session, req->access))
         api_answer_error(ret, 403,
-                         "without a token Host has to be an address, localhost or that of "
-                         "alerting.external_url, so that no other site's page can ask");
+                         "without a token Host has to be an address, localhost, this machine's "
+                         "name or that of alerting.external_url, so that no other site's page "
+                         "can ask");
     else if (!route_is_open(route, req->access, req->session))
         login_answer_needed(req, ret);
     else if (!is_method_of(route, req->head->method))
