@@ -36,6 +36,27 @@ const struct config_type config_type_currency = {
     .done = config_scalars_text_clear,
 };
 
+static int model_set(const struct config_source *source, const struct config_key *key,
+                     const struct yaml_node *node, bool is_append, void *field)
+{
+    if (node->kind == YAML_NODE_SCALAR && yaml_span(node).n == 0) {
+        struct err *e = config_keys_error(source, node);
+        (void)err_set(e, -EINVAL, "\"%s\" is empty", key->path);
+        err_hint(e, "the name of a model, or * for all");
+        return -EINVAL;
+    }
+    return config_type_text.set(source, key, node, is_append, field);
+}
+
+static const struct config_type type_model = {
+    .what = "a text",
+    .is_scalar = true,
+    .set = model_set,
+    .format = config_scalars_text_format,
+    .is_equal = config_scalars_text_is_equal,
+    .done = config_scalars_text_clear,
+};
+
 static int amount_set(const struct config_source *source, const struct config_key *key,
                       const struct yaml_node *node, bool is_append, void *field)
 {
@@ -93,7 +114,7 @@ static const struct config_type type_amount = {
 static const struct config_key price_keys[] = {
     {
         .path = "model",
-        .type = &config_type_text,
+        .type = &type_model,
         .reload = CONFIG_RELOAD,
         .offset = PRICE(model),
         .example = "qwen3-32b",

@@ -31,6 +31,11 @@ test('what is no price', async () => {
   for (const [cost, says] of [
     ['[{model: m, prompt: -1, completion: 1}]', /"prompt": "-1" is no price/],
     ['[{model: m, prompt: nan, completion: 1}]', /"prompt": "nan" is no price/],
+    ['[{model: m, prompt: 1e400, completion: 1}]', /"prompt": "1e400" is no price/],
+    ['[{model: m, prompt: 1e10, completion: 1}]', /"prompt": "1e10" is no price/],
+    ['[{model: m, prompt: prompt, completion: 1}]', /"prompt": "prompt" is no price/],
+    ['[{model: m, prompt: 1, cached: -0.1, completion: 1}]', /"cached": "-0.1" is no price/],
+    ['[{model: "", prompt: 1, completion: 1}]', /"model" is empty/],
     ['[{model: m, prompt: 1}]', /a price without "completion"/],
     ['[{model: m, prompt: 1, completion: 1}, {model: m, prompt: 1, completion: 1}]', /m/],
   ]) {
