@@ -26,7 +26,7 @@ function languageOf(req) {
 function send(res, path) {
   res.writeHead(200, {
     'content-type': TYPES[extname(path)], 'content-security-policy': POLICY, 'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer', 'cache-control': 'no-store',
+    'referrer-policy': 'same-origin', 'cache-control': 'no-store',
   });
   res.end(files.get(path));
 }

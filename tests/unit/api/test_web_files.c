@@ -132,7 +132,7 @@ static void test_every_file(void **state)
         struct span answer = get(*state, f->path, "Accept-Encoding: br, gzip\r\n");
         assert_true(has(answer, "\r\nContent-Encoding: gzip\r\n"));
         assert_true(has(answer, "\r\nX-Content-Type-Options: nosniff\r\n"));
-        assert_true(has(answer, "\r\nReferrer-Policy: no-referrer\r\n"));
+        assert_true(has(answer, "\r\nReferrer-Policy: same-origin\r\n"));
         assert_true(has(answer, "Content-Security-Policy: default-src 'none'; script-src 'self'; "
                                 "style-src 'self'; img-src 'self' data:; connect-src 'self'; "
                                 "base-uri 'none'; form-action 'self'; frame-ancestors 'none'\r\n"));
