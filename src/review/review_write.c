@@ -194,12 +194,31 @@ static void put_missed(const struct review *r, struct jsonw *w)
     jsonw_end_array(w);
 }
 
+/* Which requests the SLO is of, so that others can ask for the same ones. */
+static void put_matches(struct jsonw *w, const struct slo *s)
+{
+    jsonw_key(w, "match");
+    jsonw_begin_object(w);
+    for (size_t i = 0; i < s->n_matches; i++) {
+        jsonw_key(w, s->matches[i].name);
+        jsonw_begin_array(w);
+        for (size_t k = 0; k < s->matches[i].n_values; k++)
+            jsonw_cstr(w, s->matches[i].values[k]);
+        jsonw_end_array(w);
+    }
+    jsonw_end_object(w);
+}
+
 static void put_budget(struct jsonw *w, const struct review *r, const struct review_budget *b)
 {
     double allowed = b->window_total * (1 - b->slo->targets[b->objective].target);
     double spent = allowed > 0 ? b->window_bad / allowed : (double)NAN;
     jsonw_begin_object(w);
     put_slo(w, b->slo, b->objective);
+    if (slo_objective_is_duration(b->objective))
+        jsonw_put_double(w, "threshold_s",
+                         (double)b->slo->targets[b->objective].threshold_ns / 1e9);
+    put_matches(w, b->slo);
     put_range(w, "data", b->first_ms, b->last_ms);
     jsonw_put_double(w, "requests", b->total);
     jsonw_put_double(w, "bad", b->bad);
