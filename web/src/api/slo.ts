@@ -5,6 +5,8 @@ export interface Budget {
   slo: string;
   objective: string;
   target: number;
+  threshold_s?: number; // of durations
+  match: Record<string, string[]>; // which requests: labels with their values, qwen* is a beginning
   requests: number;
   bad: number;
   good_ratio: number | null;

@@ -3,6 +3,7 @@
 import { useMemo, useState } from 'preact/hooks';
 import { clock } from '../format/time';
 import { show } from '../format/units';
+import { useDefinition } from '../data/definitions';
 import { t } from '../state/language';
 import { useIsDark } from '../state/theme';
 import { Chart } from './Chart';
@@ -13,6 +14,15 @@ interface Props {
   title: string;
   picture: Picture;
   height?: number;
+}
+
+/** What a line is, where that has a definition. */
+function Name({ line }: { line: Line }) {
+  return <span class="legend-name">{line.term ? <Defined of={line.term}>{line.name}</Defined> : line.name}</span>;
+}
+
+function Defined({ of, children }: { of: string; children: string }) {
+  return <span title={useDefinition(of)} data-name={of} class="term">{children}</span>;
 }
 
 function valueAt(line: Line, at: number | null, step: number): number | null {
@@ -44,7 +54,7 @@ export function LineChart({ title, picture, height = 180 }: Props) {
           <li key={l.name}>
             <button type="button" aria-pressed={!hidden.has(l.name)} title={t('chart.toggle')} onClick={() => toggle(l.name)}>
               <svg width="10" height="10" aria-hidden="true"><rect width="10" height="10" rx="2" fill={colorOf(l, i, c)} /></svg>
-              <span class="legend-name">{l.name}</span>
+              <Name line={l} />
               <b>{show(valueAt(l, at, picture.step), picture.unit)}</b>
             </button>
           </li>

@@ -10,6 +10,7 @@ export interface Line {
   points: [number, number][]; // seconds, value
   isDashed?: boolean;
   isArea?: boolean; // stacked with the other areas
+  term?: string; // of the table of definitions
   color?: number; // of the palette; else in order
 }
 export interface Mark {
@@ -39,8 +40,18 @@ function withGaps(points: [number, number][], step: number): [number, number | n
 
 export const colorOf = (line: Line, i: number, c: Colors): string => c.series[(line.color ?? i) % c.series.length];
 
+/** Ticks that people can read: quarters of a whole, powers of two of bytes, whole requests. */
+function ticks(unit: Unit, highest: number, max?: number): { interval?: number; minInterval?: number; max?: number } {
+  if (max === 1) return { interval: unit === 'ratio' ? 0.25 : 1 };
+  if (unit === 'bytes' && highest > 0) {
+    const interval = 2 ** Math.ceil(Math.log2(highest / 3));
+    return { interval, max: Math.ceil(highest / interval) * interval };
+  }
+  return ['requests', 'tokens', 'count'].includes(unit) ? { minInterval: 1 } : {};
+}
+
 /** No tooltip: the legend has the values under the pointer. */
-export function axes(unit: Unit, start: number, end: number, c: Colors, max?: number) {
+export function axes(unit: Unit, start: number, end: number, c: Colors) {
   const text = { color: c.dim, fontSize: 11 };
   return {
     xAxis: {
@@ -49,7 +60,7 @@ export function axes(unit: Unit, start: number, end: number, c: Colors, max?: nu
       axisPointer: { show: true, type: 'line', label: { show: true, formatter: ({ value }: { value: number }) => axisTime(value / 1000, Math.min(end - start, 1800)) } },
     },
     yAxis: {
-      type: 'value', min: 0, max, splitNumber: 3, ...(max === 1 ? { interval: 0.25 } : {}), axisLabel: { ...text, formatter: (v: number) => show(v, unit) },
+      type: 'value', min: 0, splitNumber: 3, axisLabel: { ...text, formatter: (v: number) => show(v, unit) },
       splitLine: { lineStyle: { color: c.line } },
     },
     // The same in every chart, so that moments stand above one another.
@@ -72,10 +83,13 @@ function markLines({ marks = [], threshold }: Picture, c: Colors) {
 
 export function lineOption(p: Picture, c: Colors): EChartsCoreOption {
   const isFew = p.lines.every((l) => l.points.length < 3);
-  const base = axes(p.unit, p.start, p.end, c, p.max);
+  const base = axes(p.unit, p.start, p.end, c);
   const top = Math.max(0, p.threshold?.value ?? 0);
-  const isBelow = p.lines.some((l) => l.points.some(([, v]) => v < 0));
-  const yAxis = { ...base.yAxis, ...(isBelow ? { min: null } : {}), max: p.max ?? ((v: { max: number }) => (top > v.max ? top * 1.1 : null)) };
+  const values = p.lines.flatMap((l) => l.points.map(([, v]) => v));
+  const isBelow = values.some((v) => v < 0);
+  const highest = values.reduce((a, b) => Math.max(a, b), 0);
+  const marked = p.max ?? ((v: { max: number }) => (top > v.max ? top * 1.1 : null));
+  const yAxis = { ...base.yAxis, max: marked, ...(isBelow ? { min: null } : ticks(p.unit, highest, p.max)) };
   return {
     ...base,
     yAxis,

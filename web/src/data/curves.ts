@@ -18,6 +18,9 @@ export function toLines(curves: Curve[], nameOf: (labels: Labels) => string, mor
 
 export const nameBy = (by: string[]) => (labels: Labels): string => by.map((b) => labels[b] ?? '–').join(' · ');
 
+/** What is less than a histogram can tell from nothing is nothing: a quantile is laid into the lowest bucket's width. */
+const leastOf = (metric: string): number => (metric.endsWith('_seconds') ? 1e-6 : 1);
+
 /** One line per expression, all of the same range. */
 export async function manyLines(expressions: Record<string, string>, r: Range, signal: AbortSignal): Promise<Line[]> {
   const all = await Promise.all(Object.entries(expressions).map(async ([name, expr]) =>
@@ -25,14 +28,18 @@ export async function manyLines(expressions: Record<string, string>, r: Range, s
   return all.flat();
 }
 
-export function quantileLines(metric: string, scope: Labels, r: Range, signal: AbortSignal, qs = QUANTILES): Promise<Line[]> {
+export async function quantileLines(metric: string, scope: Labels, r: Range, signal: AbortSignal, qs = QUANTILES): Promise<Line[]> {
   const expressions = Object.fromEntries(Object.entries(qs).map(([name, q]) => [name, quantile(q, metric, selector(scope), windowOf(r))]));
-  return manyLines(expressions, r, signal);
+  const least = leastOf(metric);
+  const floored = ([at, v]: [number, number]): [number, number] => [at, v < least ? 0 : v];
+  return (await manyLines(expressions, r, signal)).map((l) => ({ ...l, points: l.points.map(floored) }));
 }
 
-export async function rateLines(metric: string, scope: Labels, by: string[], r: Range, signal: AbortSignal, matchers: string[] = []): Promise<Line[]> {
-  const curves = await range(`${rate(metric, selector(scope, matchers), windowOf(r), by)} > 0`, r, signal);
-  return toLines(curves, nameBy(by), { isArea: true });
+type NameOf = (labels: Labels) => string;
+
+export async function rateLines(metric: string, scope: Labels, by: string[], r: Range, signal: AbortSignal, nameOf: NameOf = nameBy(by)): Promise<Line[]> {
+  const curves = await range(`${rate(metric, selector(scope), windowOf(r), by)} > 0`, r, signal);
+  return toLines(curves, nameOf, { isArea: true });
 }
 
 /** Labels of the scope that a family has not are no condition on it. */

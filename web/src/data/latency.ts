@@ -6,6 +6,7 @@ import type { Line } from '../charts/lines';
 import { seconds, windowOf, type Range } from '../state/range';
 import { MAX_LINES, nameBy, only, quantileLines, toLines } from './curves';
 import { departure, type Departure } from './departure';
+import { STAGE_ORDER } from './waterfall';
 
 export interface StageRow {
   key: 'queue' | 'ttft' | 'tpot' | 'e2e';
@@ -73,11 +74,14 @@ export const heatRange = (r: Range): Range => {
 export const heat = (metric: string, scope: Labels, r: Range, signal: AbortSignal): Promise<HistogramCurve[]> =>
   histograms(sumBy([], `increase(${metric}${selector(scope)}[${r.step}s])`), r, signal);
 
+const orderOf = (stage: string): number => STAGE_ORDER.indexOf(stage);
+
 /** Seconds of each stage in a second of all requests' time: what the time is made of. */
-export async function stageShares(r: Range, signal: AbortSignal): Promise<Line[]> {
+export async function stageShares(r: Range, signal: AbortSignal, nameOf: (stage: string) => string): Promise<Line[]> {
   const all = sumBy([], `rate(inferometer_stage_seconds_count{stage="receive"}[${windowOf(r)}])`);
   const curves = await range(`${sumBy(['stage'], `rate(inferometer_stage_seconds_sum[${windowOf(r)}])`)} / scalar(${all}) > 0`, r, signal);
-  return toLines(curves, (l) => l.stage, { isArea: true });
+  return curves.sort((a, b) => orderOf(a.labels.stage) - orderOf(b.labels.stage))
+    .map((c) => ({ name: nameOf(c.labels.stage), points: c.points, isArea: true, term: `stage_${c.labels.stage}_ms` }));
 }
 
 /** Gaps against requests that run at once, at the same moments. */

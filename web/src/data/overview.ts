@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Figures of the overview: of now (over five minutes), and of the range. */
+/** Figures of the overview: of now (over five minutes, or since the start), and of the range. */
+import { status } from '../api/status';
 import { instant, quantile, range, rate, selector, sumBy, type Labels, type Sample } from '../api/prom';
 import type { Line } from '../charts/lines';
 import type { Range } from '../state/range';
 import { FAILED, nameBy, only, toLines } from './curves';
 
-const NOW = '5m';
+const NOW_S = 300;
+const LEAST_S = 30; // two samples at least
+
+/** Over how many seconds figures of now are: no longer than there was a gateway. */
+export const nowLength = (uptime_s: number): number => Math.max(LEAST_S, Math.min(NOW_S, Math.ceil(uptime_s)));
+const nowWindow = async (signal: AbortSignal): Promise<string> => `${nowLength((await status(signal)).uptime_s)}s`;
 
 export interface Now {
   requestRate: number | null;
@@ -20,18 +26,18 @@ export interface Now {
 }
 
 const ratioOf = (a: string, b: string): string => `(${a} or 0 * ${b}) / ${b}`;
-const failed = (scope: Labels, by: string[]): string => rate('llm_requests_total', selector(scope, [`outcome=~"${FAILED}"`]), NOW, by);
+const failed = (scope: Labels, window: string, by: string[]): string => rate('llm_requests_total', selector(scope, [`outcome=~"${FAILED}"`]), window, by);
 
-function nowQueries(scope: Labels): Record<keyof Now, string> {
-  const all = rate('llm_requests_total', selector(scope), NOW);
+function nowQueries(scope: Labels, window: string): Record<keyof Now, string> {
+  const all = rate('llm_requests_total', selector(scope), window);
   const where = selector(only(scope, ['model', 'upstream']));
   const upstream = selector(only(scope, ['upstream']));
   return {
     requestRate: all,
-    failedRatio: ratioOf(failed(scope, []), all),
-    tokenRate: rate('llm_tokens_total', selector(scope, ['type="completion"']), NOW),
-    ttftP95: quantile(0.95, 'llm_ttft_seconds', selector(scope), NOW),
-    e2eP99: quantile(0.99, 'llm_e2e_seconds', selector(scope), NOW),
+    failedRatio: ratioOf(failed(scope, window, []), all),
+    tokenRate: rate('llm_tokens_total', selector(scope, ['type="completion"']), window),
+    ttftP95: quantile(0.95, 'llm_ttft_seconds', selector(scope), window),
+    e2eP99: quantile(0.99, 'llm_e2e_seconds', selector(scope), window),
     inFlight: `sum(llm_inflight_requests${where})`,
     waiting: `(sum(inferometer_admission_waiting${upstream}) or vector(0)) + (sum(engine_waiting${upstream}) or vector(0))`,
     kv: `max(engine_kv_usage_ratio${upstream})`,
@@ -40,7 +46,8 @@ function nowQueries(scope: Labels): Record<keyof Now, string> {
 }
 
 export async function overviewNow(scope: Labels, signal: AbortSignal): Promise<Now> {
-  const all = await Promise.all(Object.entries(nowQueries(scope)).map(async ([k, expr]) => [k, (await instant(expr, signal))[0]?.value ?? null] as const));
+  const queries = nowQueries(scope, await nowWindow(signal));
+  const all = await Promise.all(Object.entries(queries).map(async ([k, expr]) => [k, (await instant(expr, signal))[0]?.value ?? null] as const));
   return Object.fromEntries(all) as unknown as Now;
 }
 
@@ -61,16 +68,16 @@ type Figure = Exclude<keyof Row, 'model' | 'upstream'>;
 
 const BY = ['model', 'upstream'];
 
-function rowQueries(scope: Labels): Record<Figure, string> {
+function rowQueries(scope: Labels, window: string): Record<Figure, string> {
   const where = selector(scope);
-  const all = rate('llm_requests_total', where, NOW, BY);
+  const all = rate('llm_requests_total', where, window, BY);
   return {
     requestRate: all,
-    failedRatio: ratioOf(failed(scope, BY), all),
-    ttftP95: quantile(0.95, 'llm_ttft_seconds', where, NOW, BY),
-    tpotP95: quantile(0.95, 'llm_tpot_seconds', where, NOW, BY),
-    e2eP95: quantile(0.95, 'llm_e2e_seconds', where, NOW, BY),
-    tokenRate: rate('llm_tokens_total', selector(scope, ['type="completion"']), NOW, BY),
+    failedRatio: ratioOf(failed(scope, window, BY), all),
+    ttftP95: quantile(0.95, 'llm_ttft_seconds', where, window, BY),
+    tpotP95: quantile(0.95, 'llm_tpot_seconds', where, window, BY),
+    e2eP95: quantile(0.95, 'llm_e2e_seconds', where, window, BY),
+    tokenRate: rate('llm_tokens_total', selector(scope, ['type="completion"']), window, BY),
     inFlight: sumBy(BY, `llm_inflight_requests${selector(only(scope, BY))}`),
   };
 }
@@ -90,31 +97,33 @@ function join(figures: [Figure, Sample[]][]): Row[] {
 }
 
 export async function overviewRows(scope: Labels, signal: AbortSignal): Promise<Row[]> {
-  const all = Object.entries(rowQueries(scope)) as [Figure, string][];
+  const all = Object.entries(rowQueries(scope, await nowWindow(signal))) as [Figure, string][];
   return join(await Promise.all(all.map(async ([figure, expr]) => [figure, await instant(expr, signal)] as [Figure, Sample[]])));
 }
 
 // --- over time ---
 
-export async function busyLines(scope: Labels, r: Range, signal: AbortSignal): Promise<Line[]> {
-  const upstream = selector(only(scope, ['upstream']));
-  const [kv, gpu] = await Promise.all([
-    range(`max by (upstream) (engine_kv_usage_ratio${upstream})`, r, signal),
-    range('avg by (instance) (gpu_utilization_ratio)', r, signal),
-  ]);
-  return [
-    ...toLines(kv, (l) => `KV ${nameBy(['upstream'])(l)}`),
-    ...toLines(gpu, (l) => `GPU ${nameBy(['instance'])(l)}`, { isDashed: true }),
-  ];
+export async function kvLines(scope: Labels, r: Range, signal: AbortSignal): Promise<Line[]> {
+  return toLines(await range(`max by (upstream) (engine_kv_usage_ratio${selector(only(scope, ['upstream']))})`, r, signal), nameBy(['upstream']));
 }
 
-export async function waitingLines(scope: Labels, r: Range, signal: AbortSignal): Promise<Line[]> {
+export async function gpuLines(r: Range, signal: AbortSignal): Promise<Line[]> {
+  return toLines(await range('avg by (instance) (gpu_utilization_ratio)', r, signal), nameBy(['instance']));
+}
+
+export interface WaitingWords {
+  gateway: string;
+  engine: string;
+  inFlight: string;
+}
+
+export async function waitingLines(scope: Labels, words: WaitingWords, r: Range, signal: AbortSignal): Promise<Line[]> {
   const upstream = selector(only(scope, ['upstream']));
   const parts: [string, string][] = [
-    ['gateway', `sum by (upstream) (inferometer_admission_waiting${upstream})`],
-    ['engine', `sum by (upstream) (engine_waiting${upstream})`],
-    ['in flight', `sum by (upstream) (llm_inflight_requests${selector(only(scope, ['model', 'upstream']))})`],
+    [words.inFlight, `sum by (upstream) (llm_inflight_requests${selector(only(scope, ['model', 'upstream']))})`],
+    [words.gateway, `sum by (upstream) (inferometer_admission_waiting${upstream})`],
+    [words.engine, `sum by (upstream) (engine_waiting${upstream})`],
   ];
-  const all = await Promise.all(parts.map(async ([what, expr]) => toLines(await range(expr, r, signal), (l) => `${l.upstream} ${what}`)));
+  const all = await Promise.all(parts.map(async ([what, expr]) => toLines(await range(expr, r, signal), (l) => `${l.upstream}: ${what}`)));
   return all.flat();
 }

@@ -24,13 +24,14 @@ export interface Waterfall {
   end: number;
 }
 
-const ORDER = ['receive', 'auth', 'route', 'queue', 'retry', 'connect', 'send', 'wait', 'first_event', 'first_token', 'reasoning', 'answer', 'tail', 'delivery'];
+/** As they follow one another. */
+export const STAGE_ORDER = ['receive', 'auth', 'route', 'queue', 'retry', 'connect', 'send', 'wait', 'first_event', 'first_token', 'reasoning', 'answer', 'tail', 'delivery'];
 const ENGINE = ['queue', 'load', 'prefill', 'decode'];
 
 const number = (row: RequestRow, field: string): number | null => (typeof row[field] === 'number' ? (row[field] as number) : null);
 
 function stagesOf(row: RequestRow): Span[] {
-  const lengths = ORDER.flatMap((name) => {
+  const lengths = STAGE_ORDER.flatMap((name) => {
     const ms = number(row, `stage_${name}_ms`);
     return ms === null ? [] : [{ name, ms }];
   });

@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Moments, in the reader's zone. */
+/** Moments, in the reader's zone, which the header names. */
 import { language } from '../state/language';
 
 const parts = (options: Intl.DateTimeFormatOptions) => (seconds: number): string =>
   new Intl.DateTimeFormat(language(), { hourCycle: 'h23', ...options }).format(seconds * 1000);
 
 export const clock = parts({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
-export const dayClock = parts({ month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' });
-export const fullTime = parts({ year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit' });
+export const dayClock = parts({ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' });
+
+/** 2026-11-30 15:04:05: read alike everywhere. */
+export function fullTime(seconds: number): string {
+  const d = new Date(seconds * 1000);
+  const two = (n: number): string => String(n).padStart(2, '0');
+  return `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())} ${clock(seconds)}`;
+}
+
+/** As UTC, GMT+8. */
+export const zone = (): string =>
+  new Intl.DateTimeFormat('en-GB', { timeZoneName: 'shortOffset' }).formatToParts(Date.now()).find((p) => p.type === 'timeZoneName')!.value.replace(/^GMT(\+0)?$/, 'UTC').replace('GMT', 'UTC');
 
 /** RFC 3339 to seconds; null stays null. */
 export const toSeconds = (time: string | null): number | null => (time === null ? null : Date.parse(time) / 1000);

@@ -43,7 +43,7 @@ function bytes(v: number): string {
 const writers: Record<Unit, (v: number) => string> = {
   seconds: duration,
   ms: (v) => duration(v / 1000),
-  tokens: (v) => `${short(v)} tok`,
+  tokens: (v) => `${short(Math.round(v))} tok`,
   'tokens/s': (v) => `${short(v)} tok/s`,
   requests: (v) => `${short(v)} req`,
   'requests/s': (v) => `${short(v)} req/s`,

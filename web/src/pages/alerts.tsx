@@ -56,23 +56,25 @@ function RuleView({ rule }: { rule: GroupedRule }) {
       {rule.health === 'err' && <p class="state-error">{rule.lastError}</p>}
       <p><small>{rule.annotations.runbook_url && `${t('alerts.runbook')}: ${rule.annotations.runbook_url} · `}{rule.group} · {rule.file}</small></p>
       <LinesPanel title={t('alerts.curve')} unit={unitOf(rule.query)} askKey={`rule ${rule.group} ${rule.name} ${rule.query}`} load={(r, s) => ruleCurves(rule, t('alerts.threshold'), r, s)} empty={t('alerts.noCurve')} />
-      <LinesPanel title={t('alerts.history')} unit="count" height={90} askKey={`fired ${rule.name}`} load={(r, s) => firedLines(rule.name, r, s)} empty={t('alerts.none')} />
+      <LinesPanel title={t('alerts.history')} unit="count" max={1} height={70} askKey={`fired ${rule.name}`} load={(r, s) => firedLines(rule.name, r, s)} empty={t('alerts.none')} />
     </section>
   );
 }
+
+/** What tells rules of one name apart. */
+const ofRule = (r: GroupedRule): string => Object.entries(r.labels).filter(([k]) => k !== 'tier').map(([k, v]) => `${k}=${v}`).join(' ');
 
 function Rules() {
   const { params } = useRoute();
   const asked = useRules();
   const [filter, setFilter] = useState('');
   const columns: Column<GroupedRule>[] = [
-    { key: 'name', name: t('alerts.rule'), sort: (r) => r.name, cell: (r) => <a href={linkTo('alerts', { show: r.name })}>{r.name}</a> },
-    { key: 'labels', name: t('requests.labels'), cell: (r) => Object.entries(r.labels).filter(([k]) => k !== 'tier').map(([k, v]) => `${k}=${v}`).join(' ') || '–' },
     { key: 'state', name: t('alerts.state'), sort: (r) => r.state, cell: (r) => <Badge tone={toneOf[r.state]}>{tMaybe(`alerts.${r.state}`, r.state)}</Badge> },
+    { key: 'name', name: t('alerts.rule'), sort: (r) => r.name, cell: (r) => <><a href={linkTo('alerts', { show: r.name })}>{r.name}</a><small class="beside">{ofRule(r)}</small></> },
     { key: 'tier', name: t('alerts.tier'), sort: (r) => r.labels.tier ?? '', cell: (r) => <Tier tier={r.labels.tier} /> },
     { key: 'for', name: t('alerts.for'), isNumber: true, sort: (r) => r.duration, cell: (r) => show(r.duration, 'seconds') },
-    { key: 'group', name: t('alerts.group'), sort: (r) => r.group, cell: (r) => r.group },
-    { key: 'health', name: t('alerts.evaluated'), sort: (r) => r.health, cell: (r) => (r.health === 'err' ? <Badge tone="bad" title={r.lastError}>{r.health}</Badge> : r.health) },
+    { key: 'group', name: t('alerts.group'), isMinor: true, sort: (r) => r.group, cell: (r) => r.group },
+    { key: 'health', name: t('alerts.evaluated'), isMinor: true, sort: (r) => r.health, cell: (r) => (r.health === 'err' ? <Badge tone="bad" title={r.lastError}>{tMaybe(`rule.health.${r.health}`, r.health)}</Badge> : tMaybe(`rule.health.${r.health}`, r.health)) },
   ];
   const labels = (r: GroupedRule): string => Object.values(r.labels).join(' ');
   return (

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Where the time goes, and since when: stages above one another on one time axis. */
+import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { HeatMap } from '../charts/HeatMap';
 import { LineChart } from '../charts/LineChart';
@@ -47,6 +48,7 @@ function Controls({ view }: { view: View }) {
 }
 
 const stageName = (s: StageRow): string => t(`stage.${s.key}`);
+const partName = (stage: string): string => tMaybe(`part.${stage}`, stage);
 
 /** Which stage left what is usual first: the answer that people come for. */
 function Departures({ all }: { all: { stage: StageRow; asked: Asked<Seen> }[] }) {
@@ -66,18 +68,18 @@ function StageChart({ stage, seen, marks }: { stage: StageRow; seen: Seen; marks
   const { lines, range } = seen;
   const key = JSON.stringify(marks);
   const picture = useMemo(() => ({ lines, unit: 'seconds' as const, start: range.start, end: range.end, step: range.step, marks }), [seen, key]);
-  return <LineChart title={stageName(stage)} picture={picture} height={150} />;
+  return <LineChart title={stageName(stage)} picture={picture} height={120} />;
 }
 
-function Heat({ metric, title }: { metric: string; title: string }) {
+function Heat({ metric, title, aside }: { metric: string; title: string; aside: ComponentChildren }) {
   const scope = useScope();
   const asked = useAskRange(`heat ${metric} ${scopeKey(scope)}`, async (r, signal) => {
     const range = heatRange(r);
     return { curves: await heat(metric, scope, range, signal), range };
   });
   return (
-    <Panel title={title} term={metric} of={asked} isEmpty={(h) => h.curves.every((c) => c.points.every((p) => p.buckets.length === 0))}>
-      {({ curves, range }) => <HeatMap title={title} curves={curves} unit="seconds" range={range} />}
+    <Panel title={title} term={metric} of={asked} aside={aside} isEmpty={(h) => h.curves.every((c) => c.points.every((p) => p.buckets.length === 0))}>
+      {({ curves, range }) => <HeatMap title={title} curves={curves} unit="seconds" range={range} height={250} />}
     </Panel>
   );
 }
@@ -101,8 +103,7 @@ export function LatencyPage() {
   const heatStage = STAGES.find((s) => s.metric === heatOf)!;
   return (
     <>
-      <Scope />
-      <Controls view={view} />
+      <div class="scopes"><Scope /><Controls view={view} /></div>
       <Departures all={all} />
       <div class="stack">
         {all.map(({ stage, asked }) => (
@@ -111,14 +112,12 @@ export function LatencyPage() {
             {(seen) => <StageChart stage={stage} seen={seen} marks={marks(stage)} />}
           </Panel>
         ))}
+        <LinesPanel title={t('latency.shares')} term="inferometer_stage_seconds" unit="seconds" askKey="shares" load={(r, s) => stageShares(r, s, partName)} height={150} />
       </div>
       <div class="grid">
-        <div>
-          <Choice label={t('latency.heatOf')} value={heatOf} options={STAGES.map((s) => [s.metric, stageName(s)])} onChoose={setHeat} />
-          <Heat key={heatOf} metric={heatOf} title={t('latency.heat', { stage: stageName(heatStage) })} />
-        </div>
+        <Heat key={heatOf} metric={heatOf} title={t('latency.heat', { stage: stageName(heatStage) })}
+          aside={<Choice label={t('latency.heatOf')} value={heatOf} options={STAGES.map((s) => [s.metric, t(`stage.short.${s.key}`)])} onChoose={setHeat} />} />
         <Batch />
-        <LinesPanel title={t('latency.shares')} term="inferometer_stage_seconds" unit="seconds" askKey="shares" load={stageShares} height={220} />
       </div>
     </>
   );

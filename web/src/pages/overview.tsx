@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Is everything well; if not, where. One screen. */
+import type { Labels } from '../api/prom';
 import { status } from '../api/status';
 import { useAsk } from '../data/ask';
 import { quantileLines, rateLines } from '../data/curves';
-import { busyLines, overviewNow, overviewRows, waitingLines, type Row } from '../data/overview';
+import { gpuLines, kvLines, nowLength, overviewNow, overviewRows, waitingLines, type Row } from '../data/overview';
 import { scopeKey, useScope } from '../data/scope';
 import { show } from '../format/units';
 import { AlertList } from '../parts/AlertList';
@@ -36,8 +37,8 @@ function Figures() {
       <Figure name={t('figure.tokens')} term="llm_tokens_total" value={v.tokenRate} unit="tokens/s" href={linkTo('tokens')} />
       <Figure name={t('figure.inFlight')} term="llm_inflight_requests" value={v.inFlight} unit="requests" />
       <Figure name={t('figure.waiting')} term="inferometer_admission_waiting" value={v.waiting} unit="requests" />
-      <Figure name={t('figure.kv')} term="engine_kv_usage_ratio" value={v.kv} unit="ratio" tone={fullTone(v.kv)} />
-      <Figure name={t('figure.gpu')} term="gpu_utilization_ratio" value={v.gpu} unit="ratio" note={v.gpu === null ? t('figure.noGpu') : undefined} />
+      <Figure name={t('figure.kv')} term="engine_kv_usage_ratio" value={v.kv} unit="ratio" tone={fullTone(v.kv)} none={t('figure.notMeasured')} />
+      <Figure name={t('figure.gpu')} term="gpu_utilization_ratio" value={v.gpu} unit="ratio" none={t('figure.notMeasured')} />
     </section>
   );
 }
@@ -49,7 +50,8 @@ function Gateway() {
   return (
     <p class="gateway">
       <Badge tone={s.state === 'serving' ? 'good' : 'warn'}>{tMaybe(`state.${s.state}`, s.state)}</Badge>{' '}
-      {t('overview.gateway', { version: s.version, uptime: show(s.uptime_s, 'seconds') })}
+      {t('overview.gateway', { version: s.version, uptime: show(Math.floor(s.uptime_s), 'seconds') })}
+      <span>{t('overview.window', { length: show(nowLength(s.uptime_s), 'seconds') })}</span>
       {s.upstreams.filter((u) => u.breaker !== 'closed').map((u) => <Badge key={u.name} tone="bad">{t('overview.breaker', { name: u.name })}</Badge>)}
       {asked.isStale && <Badge tone="warn">{t('state.stale')}</Badge>}
     </p>
@@ -78,23 +80,29 @@ function Models() {
   );
 }
 
+const CHART_HEIGHT = 110;
+
 export function OverviewPage() {
   const scope = useScope();
   const key = scopeKey(scope);
+  const waiting = { inFlight: t('waiting.inFlight'), gateway: t('waiting.gateway'), engine: t('waiting.engine') };
+  const typeName = (l: Labels): string => tMaybe(`tokens.type.${l.type}`, l.type);
   return (
     <>
-      <Gateway />
-      <Scope />
+      <div class="page-head"><Gateway /><Scope /></div>
       <Figures />
       <div class="grid">
         <AlertList />
         <BudgetList />
         <Models />
-        <LinesPanel title={t('chart.e2e')} term="llm_e2e_seconds" unit="seconds" askKey={`e2e ${key}`} load={(r, s) => quantileLines('llm_e2e_seconds', scope, r, s)} />
-        <LinesPanel title={t('chart.requests')} term="llm_requests_total" unit="requests/s" askKey={`req ${key}`} load={(r, s) => rateLines('llm_requests_total', scope, ['outcome'], r, s)} />
-        <LinesPanel title={t('chart.tokens')} term="llm_tokens_total" unit="tokens/s" askKey={`tok ${key}`} load={(r, s) => rateLines('llm_tokens_total', scope, ['type'], r, s)} />
-        <LinesPanel title={t('chart.waiting')} term="inferometer_admission_waiting" unit="requests" askKey={`wait ${key}`} load={(r, s) => waitingLines(scope, r, s)} />
-        <LinesPanel title={t('chart.busy')} term="engine_kv_usage_ratio" unit="ratio" max={1} askKey={`busy ${key}`} load={(r, s) => busyLines(scope, r, s)} empty={t('overview.noEngine')} />
+      </div>
+      <div class="grid thirds">
+        <LinesPanel title={t('chart.e2e')} term="llm_e2e_seconds" unit="seconds" height={CHART_HEIGHT} askKey={`e2e ${key}`} load={(r, s) => quantileLines('llm_e2e_seconds', scope, r, s)} />
+        <LinesPanel title={t('chart.requests')} term="llm_requests_total" unit="requests/s" isRate height={CHART_HEIGHT} askKey={`req ${key}`} load={(r, s) => rateLines('llm_requests_total', scope, ['outcome'], r, s)} />
+        <LinesPanel title={t('chart.tokens')} term="llm_tokens_total" unit="tokens/s" isRate height={CHART_HEIGHT} askKey={`tok ${key}`} load={(r, s) => rateLines('llm_tokens_total', scope, ['type'], r, s, typeName)} />
+        <LinesPanel title={t('chart.waiting')} term="inferometer_admission_waiting" unit="requests" height={CHART_HEIGHT} askKey={`wait ${key}`} load={(r, s) => waitingLines(scope, waiting, r, s)} />
+        <LinesPanel title={t('chart.kv')} term="engine_kv_usage_ratio" unit="ratio" max={1} height={CHART_HEIGHT} askKey={`kv ${key}`} load={(r, s) => kvLines(scope, r, s)} empty={t('overview.noEngine')} />
+        <LinesPanel title={t('chart.gpu')} term="gpu_utilization_ratio" unit="ratio" max={1} height={CHART_HEIGHT} askKey="gpu" load={gpuLines} empty={t('overview.noGpu')} />
       </div>
     </>
   );

@@ -7,7 +7,7 @@ import { clockOffset, coverageLines, memoryLines, overheadLines, ruleLines, scra
 import { clock } from '../format/time';
 import { show } from '../format/units';
 import { Badge } from '../parts/Badge';
-import { Figure, type Tone } from '../parts/Figure';
+import { Figure, Value, type Tone } from '../parts/Figure';
 import { LinesPanel } from '../parts/Lines';
 import { Panel } from '../parts/Panel';
 import { Failed, Loading } from '../parts/States';
@@ -51,7 +51,7 @@ function Scraped() {
       <Panel title={t('pipeline.targets')} of={asked} isEmpty={(c) => c.targets.length === 0} empty={t('pipeline.noTargets')} class="wide">
         {(c) => <Table label={t('pipeline.targets')} columns={targetColumns()} rows={c.targets} rowKey={(x) => `${x.job} ${x.url}`} initial={{ key: 'health', isDown: false }} />}
       </Panel>
-      <Panel title={t('pipeline.sources')} of={asked} isEmpty={(c) => c.sources.length === 0}>
+      <Panel title={t('pipeline.sources')} of={asked} isEmpty={(c) => c.sources.length === 0} empty={t('pipeline.noSources')}>
         {(c) => <Table label={t('pipeline.sources')} columns={sourceColumns()} rows={c.sources} rowKey={(x) => `${x.name} ${x.cluster}`} />}
       </Panel>
     </>
@@ -74,10 +74,10 @@ function Kept({ s }: { s: Status }) {
   const offset = useAsk('clock', clockOffset);
   const h = s.history;
   return (
-    <section class="figures" aria-label={t('pipeline.store')}>
+    <section class="figures fives" aria-label={t('pipeline.store')}>
       {h ? (
         <>
-          <div class="figure"><span class="figure-name">{t('pipeline.history')}</span><b class={`figure-value tone-${h.state === 'failing' ? 'bad' : 'plain'}`}>{tMaybe(`health.${h.state}`, h.state)}</b>{h.error && <small>{h.error}</small>}</div>
+          <div class="figure"><span class="figure-name">{t('pipeline.history')}</span><Value text={tMaybe(`health.${h.state}`, h.state)} tone={h.state === 'failing' ? 'bad' : 'plain'} />{h.error && <small>{h.error}</small>}</div>
           <Figure name={t('pipeline.series')} term="inferometer_series" value={h.series} unit="count" />
           <Figure name={t('pipeline.seriesDisk')} value={h.series_disk_bytes} unit="bytes" />
           <Figure name={t('pipeline.rows')} term="inferometer_store_rows_total" value={h.rows_written} unit="requests" />
@@ -88,7 +88,7 @@ function Kept({ s }: { s: Status }) {
       ) : <p class="state">{t('pipeline.noHistory')}</p>}
       {s.rules && <Figure name={t('pipeline.rules')} value={s.rules.rules} unit="count" />}
       {s.rules && <Figure name={t('pipeline.rulesFailed')} value={s.rules.evaluations_failed} unit="count" tone={s.rules.evaluations_failed > 0 ? 'bad' : 'plain'} />}
-      <Figure name={t('pipeline.clock')} term="clock_offset_seconds" value={offset.value} unit="seconds" />
+      <Figure name={t('pipeline.clock')} term="clock_offset_seconds" value={offset.value} unit="seconds" none={t('figure.notMeasured')} />
     </section>
   );
 }
@@ -102,11 +102,15 @@ export function PipelinePage() {
       <div class="grid">
         <Scraped />
         <Drops asked={asked} />
-        <LinesPanel title={t('pipeline.coverage')} term="coverage_ttft" unit="ratio" max={1} askKey="coverage" load={(r, s) => coverageLines(r, s, words)} />
-        <LinesPanel title={t('pipeline.overhead')} term="inferometer_overhead_seconds" unit="seconds" askKey="overhead" load={overheadLines} />
-        <LinesPanel title={t('pipeline.scrapes')} term="scrape_duration_seconds" unit="seconds" askKey="scrapes" load={scrapeLines} />
-        <LinesPanel title={t('pipeline.memory')} term="inferometer_memory_resident_bytes" unit="bytes" askKey="memory" load={memoryLines} />
-        <LinesPanel title={t('pipeline.cpu')} term="inferometer_rule_tick_microseconds" unit="seconds" askKey="ticks" load={ruleLines} />
+      </div>
+      <div class="grid thirds">
+        <LinesPanel title={t('pipeline.coverage')} term="coverage_ttft" unit="ratio" max={1} height={140} askKey="coverage" load={(r, s) => coverageLines(r, s, words)} />
+        <LinesPanel title={t('pipeline.overhead')} term="inferometer_overhead_seconds" unit="seconds" height={140} askKey="overhead" load={overheadLines} />
+        <LinesPanel title={t('pipeline.scrapes')} term="scrape_duration_seconds" unit="seconds" height={140} askKey="scrapes" load={scrapeLines} empty={t('pipeline.noScrapes')} />
+      </div>
+      <div class="grid">
+        <LinesPanel title={t('pipeline.memory')} term="inferometer_memory_resident_bytes" unit="bytes" height={140} askKey="memory" load={memoryLines} />
+        <LinesPanel title={t('pipeline.cpu')} term="inferometer_rule_tick_microseconds" unit="seconds" height={140} askKey="ticks" load={ruleLines} />
       </div>
     </>
   );

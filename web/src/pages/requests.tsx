@@ -23,16 +23,16 @@ const ms = (v: number | null | undefined): string => show(v, 'ms');
 const columns = (): Column<RequestRow>[] => [
   { key: 'time', name: t('requests.started'), cell: (r) => <a href={linkTo('requests', {}, r.request_id)}>{time(toSeconds(r.started_at)!)}</a> },
   { key: 'model', name: t('label.model'), cell: (r) => r.model },
-  { key: 'upstream', name: t('label.upstream'), cell: (r) => r.upstream },
+  { key: 'upstream', name: t('label.upstream'), isMinor: true, cell: (r) => r.upstream },
   { key: 'tenant', name: t('requests.labels'), cell: (r) => Object.values(r.labels ?? {}).join(' · ') || '–' },
   { key: 'outcome', name: t('requests.outcome'), term: 'outcome', cell: (r) => <Badge tone={r.outcome === 'ok' ? 'good' : 'bad'} title={r.outcome_reason}>{r.outcome}</Badge> },
-  { key: 'status', name: t('requests.status'), isNumber: true, cell: (r) => r.status || '–' },
+  { key: 'status', name: t('requests.status'), isNumber: true, isMinor: true, cell: (r) => r.status || '–' },
   { key: 'ttft_ms', name: 'TTFT', term: 'ttft_ms', isNumber: true, cell: (r) => ms(r.ttft_ms) },
   { key: 'tpot_ms', name: 'TPOT', term: 'tpot_ms', isNumber: true, cell: (r) => ms(r.tpot_ms) },
   { key: 'e2e_ms', name: 'E2E', term: 'e2e_ms', isNumber: true, cell: (r) => ms(r.e2e_ms) },
   { key: 'prompt_tokens', name: t('requests.prompt'), term: 'prompt_tokens', isNumber: true, cell: (r) => show(r.prompt_tokens, 'tokens') },
   { key: 'completion_tokens', name: t('requests.completion'), term: 'completion_tokens', isNumber: true, cell: (r) => show(r.completion_tokens, 'tokens') },
-  { key: 'flags', name: t('requests.flags'), cell: (r) => r.flags.map((f) => <Badge key={f} tone="plain">{f}</Badge>) },
+  { key: 'flags', name: t('requests.flags'), isMinor: true, cell: (r) => r.flags.map((f) => <Badge key={f} tone="plain">{f}</Badge>) },
 ];
 
 /** Pages that were gone through; a list that is followed live is its first page. */
@@ -86,7 +86,7 @@ export function RequestsPage({ id }: { id: string | null }) {
   if (id !== null) return <RequestView key={id} id={id} />;
   return (
     <>
-      <div class="scope"><Conditions /><FindById /></div>
+      <div class="scopes"><div class="scope"><Conditions /></div><FindById /></div>
       <List key={`${JSON.stringify(conditionsOf(params))} ${rangeKey(params)}`} />
     </>
   );

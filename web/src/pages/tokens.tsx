@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Tokens with the requests beside them: more requests or heavier ones; what the cache saves; what it costs. */
 import { prices } from '../api/prices';
+import type { Labels } from '../api/prom';
 import { useAsk, useAskRange } from '../data/ask';
 import { quantileLines, rateLines } from '../data/curves';
 import { scopeKey, useScope } from '../data/scope';
@@ -10,7 +11,7 @@ import { LinesPanel } from '../parts/Lines';
 import { Panel } from '../parts/Panel';
 import { Scope } from '../parts/Scope';
 import { Table, type Column } from '../parts/Table';
-import { t } from '../state/language';
+import { t, tMaybe } from '../state/language';
 import { linkTo } from '../state/route';
 
 function Verdict() {
@@ -44,20 +45,25 @@ function Totals() {
 export function TokensPage() {
   const scope = useScope();
   const key = scopeKey(scope);
+  const typeName = (l: Labels): string => tMaybe(`tokens.type.${l.type}`, l.type);
   const distribution = (metric: string, title: string) =>
-    <LinesPanel title={title} term={metric} unit="tokens" askKey={`${metric} ${key}`} load={(r, s) => quantileLines(metric, scope, r, s)} empty={metric === 'llm_cached_tokens' ? t('tokens.noCache') : undefined} />;
+    <LinesPanel title={title} term={metric} unit="tokens" height={140} askKey={`${metric} ${key}`} load={(r, s) => quantileLines(metric, scope, r, s)} empty={metric === 'llm_cached_tokens' ? t('tokens.noCache') : undefined} />;
   return (
     <>
-      <Scope />
+      <div class="scopes"><Scope /></div>
       <Verdict />
       <div class="grid">
-        <LinesPanel title={t('tokens.total')} term="llm_tokens_total" unit="tokens/s" askKey={`types ${key}`} load={(r, s) => rateLines('llm_tokens_total', scope, ['type'], r, s)} />
-        <LinesPanel title={t('tokens.requests')} term="llm_requests_total" unit="requests/s" askKey={`requests ${key}`} load={(r, s) => rateLines('llm_requests_total', scope, ['model'], r, s)} />
+        <LinesPanel title={t('tokens.total')} term="llm_tokens_total" unit="tokens/s" isRate askKey={`types ${key}`} load={(r, s) => rateLines('llm_tokens_total', scope, ['type'], r, s, typeName)} />
+        <LinesPanel title={t('tokens.requests')} term="llm_requests_total" unit="requests/s" isRate askKey={`requests ${key}`} load={(r, s) => rateLines('llm_requests_total', scope, ['model'], r, s)} />
+      </div>
+      <div class="grid thirds">
         {distribution('llm_prompt_tokens', t('tokens.prompt'))}
         {distribution('llm_completion_tokens', t('tokens.completion'))}
         {distribution('llm_cached_tokens', t('tokens.cached'))}
-        <LinesPanel title={t('tokens.hit')} term="cache_hit_ratio" unit="ratio" max={1} askKey={`hit ${key}`} load={(r, s) => hitLines(scope, r, s)} empty={t('tokens.noCache')} />
-        <LinesPanel title={t('tokens.gpu')} term="tokens_per_gpu_second" unit="tokens/s" askKey={`gpu ${key}`} load={(r, s) => gpuLines(scope, r, s)} empty={t('tokens.noGpu')} />
+      </div>
+      <div class="grid">
+        <LinesPanel title={t('tokens.hit')} term="cache_hit_ratio" unit="ratio" max={1} height={140} askKey={`hit ${key}`} load={(r, s) => hitLines(scope, r, s)} empty={t('tokens.noCache')} />
+        <LinesPanel title={t('tokens.gpu')} term="tokens_per_gpu_second" unit="tokens/s" isRate height={140} askKey={`gpu ${key}`} load={(r, s) => gpuLines(scope, r, s)} empty={t('tokens.noGpu')} />
         <Totals />
       </div>
     </>

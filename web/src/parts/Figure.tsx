@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** One number, large, with its name and unit. */
-import { show, type Unit } from '../format/units';
+import { NONE, show, type Unit } from '../format/units';
 import { Term } from './Term';
 
 export type Tone = 'good' | 'warn' | 'bad' | 'plain';
@@ -11,17 +11,24 @@ interface Props {
   value: number | null;
   unit: Unit;
   tone?: Tone;
-  note?: string;
+  none?: string; // words for a value that is not there
   href?: string;
 }
 
-export function Figure({ name, term, value, unit, tone = 'plain', note, href }: Props) {
-  const text = <b class={`figure-value tone-${tone}`}>{show(value, unit)}</b>;
+/** The number stands out, its unit does not; what is not a number is a word. */
+export function Value({ text, tone = 'plain' }: { text: string; tone?: Tone }) {
+  const at = /\d/.test(text) ? text.lastIndexOf(' ') : -1;
+  const [number, unit] = at < 0 ? [text, ''] : [text.slice(0, at), text.slice(at)];
+  return <b class={`figure-value tone-${tone}`}>{number}{unit && <span class="figure-unit">{unit}</span>}</b>;
+}
+
+export function Figure({ name, term, value, unit, tone = 'plain', none, href }: Props) {
+  const words = show(value, unit);
+  const text = words === NONE && none ? <span class="figure-none">{none}</span> : <Value text={words} tone={tone} />;
   return (
     <div class="figure">
       <span class="figure-name">{term ? <Term of={term}>{name}</Term> : name}</span>
-      {href ? <a href={href} aria-label={`${name} ${show(value, unit)}`}>{text}</a> : text}
-      {note && <small>{note}</small>}
+      {href ? <a href={href} aria-label={`${name} ${words}`}>{text}</a> : text}
     </div>
   );
 }

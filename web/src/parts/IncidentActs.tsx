@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { acknowledge, addNote, markNoise, type Incident } from '../api/incidents';
 import { useMayChange } from '../api/session';
 import { fullTime, toSeconds } from '../format/time';
-import { t } from '../state/language';
+import { t, tMaybe } from '../state/language';
 import { useAuthor } from './Author';
 import { PanelHead } from './Panel';
 
@@ -48,9 +48,9 @@ export function IncidentActs({ i, again }: { i: Incident; again: () => void }) {
       <PanelHead title={t('incident.notes')} />
       {all.length === 0 && <p><small>{t('incident.noNotes')}</small></p>}
       <ul class="list">
-        {all.map((n, k) => <li key={k}><small>{fullTime(toSeconds(n.at)!)} {n.author}:</small> {n.text ?? `${n.act} ${n.alert ?? ''}`}</li>)}
+        {all.map((n, k) => <li key={k}><small>{fullTime(toSeconds(n.at)!)} {n.author}:</small> {n.text ?? `${tMaybe(`act.${n.act}`, n.act ?? '')} ${n.alert ?? ''}`}</li>)}
       </ul>
-      {mayChange && <Form i={i} again={again} />}
+      {mayChange ? <Form i={i} again={again} /> : <p><small>{t('shell.readOnlyWhy')}</small></p>}
     </section>
   );
 }

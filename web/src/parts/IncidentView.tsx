@@ -46,6 +46,15 @@ function Curve({ curve, marks }: { curve: IncidentCurve; marks: Mark[] }) {
   );
 }
 
+const CURVES_AFTER_S = 660; // ten minutes behind its end, and until the last part is taken
+
+const areCurvesDue = (i: Incident): boolean => i.ended_at !== null && Date.now() / 1000 - toSeconds(i.ended_at)! > CURVES_AFTER_S;
+
+function lastedWords(i: Incident): string {
+  const lasted = (toSeconds(i.ended_at) ?? Date.now() / 1000) - toSeconds(i.started_at)!;
+  return t(i.ended_at ? 'incident.took' : 'incident.soFar', { length: show(Math.round(lasted), 'seconds') });
+}
+
 function Body({ i, again }: { i: Incident; again: () => void }) {
   const { from, to } = timesOf(i);
   const curves = i.curves.filter((c) => c.series?.some((s) => s.values.some((v) => v !== null)));
@@ -54,14 +63,14 @@ function Body({ i, again }: { i: Incident; again: () => void }) {
     <>
       <p class="gateway">
         <Tier tier={i.tier} /> <Badge tone={i.state === 'closed' ? 'plain' : 'bad'}>{tMaybe(`incident.state.${i.state}`, i.state)}</Badge>
-        <span>{fullTime(toSeconds(i.started_at)!)} · {t('incident.length')} {show((toSeconds(i.ended_at) ?? Date.now() / 1000) - toSeconds(i.started_at)!, 'seconds')}</span>
+        <span>{fullTime(toSeconds(i.started_at)!)} · {lastedWords(i)}</span>
         {i.acknowledged_by && <Badge tone="good">{t('incident.acked', { name: i.acknowledged_by })}</Badge>}
         <a href={linkTo('latency', { from, to, range: '' })}>{t('incident.latency')}</a>
         <a href={markdownOf(i.id)} download={`${i.id}.md`}>{t('incident.markdown')}</a>
       </p>
       <div class="stack"><Alerts i={i} /><IncidentActs i={i} again={again} /></div>
       <h2 class="section">{t('incident.curves')}</h2>
-      {curves.length === 0 ? <Empty>{t('incident.noCurves')}</Empty> : <div class="grid">{curves.map((c) => <Curve key={c.name} curve={c} marks={marks} />)}</div>}
+      {curves.length === 0 ? <Empty>{t(areCurvesDue(i) ? 'incident.noCurves' : 'incident.curvesLater')}</Empty> : <div class="grid">{curves.map((c) => <Curve key={c.name} curve={c} marks={marks} />)}</div>}
     </>
   );
 }

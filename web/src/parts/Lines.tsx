@@ -4,9 +4,10 @@ import type { ComponentChildren } from 'preact';
 import { LineChart } from '../charts/LineChart';
 import type { Line, Mark } from '../charts/lines';
 import { useAskRange } from '../data/ask';
-import type { Unit } from '../format/units';
+import { show, type Unit } from '../format/units';
 import { useMemo } from 'preact/hooks';
-import type { Range } from '../state/range';
+import { t } from '../state/language';
+import { seconds, useRange, windowOf, type Range } from '../state/range';
 import { Panel } from './Panel';
 
 export interface Drawn {
@@ -25,6 +26,7 @@ interface Props {
   empty?: ComponentChildren;
   height?: number;
   max?: number;
+  isRate?: boolean; // points are means of a window, which is told
 }
 
 function Picture({ title, unit, drawn, height, max }: { title: string; unit: Unit; drawn: Drawn; height?: number; max?: number }) {
@@ -33,13 +35,14 @@ function Picture({ title, unit, drawn, height, max }: { title: string; unit: Uni
   return <LineChart title={title} picture={picture} height={height} />;
 }
 
-export function LinesPanel({ title, term, unit, askKey, load, aside, empty, height, max }: Props) {
+export function LinesPanel({ title, term, unit, askKey, load, aside, empty, height, max, isRate }: Props) {
+  const window = seconds(windowOf(useRange()));
   const asked = useAskRange<Drawn>(askKey, async (range, signal) => {
     const got = await load(range, signal);
     return Array.isArray(got) ? { lines: got, range } : { ...got, range };
   });
   return (
-    <Panel title={title} term={term} of={asked} isEmpty={(d) => d.lines.length === 0} empty={empty} aside={aside}>
+    <Panel title={title} term={term} of={asked} isEmpty={(d) => d.lines.length === 0} empty={empty} aside={isRate ? <small>{t('chart.mean', { length: show(window, 'seconds') })}</small> : aside}>
       {(drawn) => <Picture title={title} unit={unit} drawn={drawn} height={height} max={max} />}
     </Panel>
   );

@@ -45,7 +45,7 @@ function Head({ row }: { row: RequestRow }) {
     <>
       <p class="gateway">
         <Badge tone={row.outcome === 'ok' ? 'good' : 'bad'}>{row.outcome}{row.outcome_reason ? ` · ${row.outcome_reason}` : ''}</Badge>
-        {row.flags.map((f) => <Badge key={f} tone="warn">{f}</Badge>)}
+        {row.flags.map((f) => <Badge key={f} tone="plain">{f}</Badge>)}
         <span>{fullTime(at)} · {row.model} · {row.upstream} · {row.method} {row.endpoint}</span>
         {Object.entries(row.labels ?? {}).map(([k, v]) => <Badge key={k} tone="plain">{k}={v}</Badge>)}
         <a href={linkTo('latency', { ...around, model: row.model, upstream: row.upstream })}>{t('incident.latency')}</a>

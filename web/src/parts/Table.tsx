@@ -12,6 +12,7 @@ export interface Column<R> {
   cell: (row: R) => ComponentChildren;
   sort?: (row: R) => number | string | null; // sorted here by that
   isNumber?: boolean;
+  isMinor?: boolean; // not shown on a narrow screen
 }
 export interface Order {
   key: string;
@@ -26,6 +27,8 @@ interface Props<R> {
   /** Sorted elsewhere: what it is by, and what to call; keys are those that it can sort by. */
   remote?: { order: Order; keys: string[]; onOrder: (o: Order) => void };
 }
+
+const classOf = <R,>(c: Column<R>): string => `${c.isNumber ? 'number' : ''} ${c.isMinor ? 'minor' : ''}`.trim();
 
 function compare(a: number | string | null, b: number | string | null): number {
   if (a === null || b === null) return a === b ? 0 : a === null ? -1 : 1;
@@ -53,7 +56,7 @@ export function Table<R>({ label, columns, rows, rowKey, initial, remote }: Prop
         <thead>
           <tr>
             {columns.map((c) => (
-              <th key={c.key} scope="col" class={c.isNumber ? 'number' : ''} aria-sort={order?.key === c.key ? (order.isDown ? 'descending' : 'ascending') : undefined}>
+              <th key={c.key} scope="col" class={classOf(c)} aria-sort={order?.key === c.key ? (order.isDown ? 'descending' : 'ascending') : undefined}>
                 {head(c)}
                 {canSort(c) && (
                   <button type="button" class="sort" aria-label={t('table.sort', { name: c.name })} onClick={() => choose(c)}>
@@ -67,7 +70,7 @@ export function Table<R>({ label, columns, rows, rowKey, initial, remote }: Prop
         <tbody>
           {(remote ? rows : sorted(rows, columns, order)).map((row, i) => (
             <tr key={rowKey(row, i)}>
-              {columns.map((c) => <td key={c.key} class={c.isNumber ? 'number' : ''}>{c.cell(row)}</td>)}
+              {columns.map((c) => <td key={c.key} class={classOf(c)}>{c.cell(row)}</td>)}
             </tr>
           ))}
         </tbody>

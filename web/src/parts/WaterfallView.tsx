@@ -14,9 +14,11 @@ function place(w: Waterfall, from: number, to: number): { left: string; width: s
   return { left: `${((from - w.start) / whole) * 100}%`, width: `${Math.max(LEAST_PERCENT, ((to - from) / whole) * 100)}%` };
 }
 
+const share = (part: number): string => (part > 0 && part < 0.001 ? '< 0.1 %' : `${(part * 100).toFixed(1)} %`);
+
 function Bars({ w, spans, side }: { w: Waterfall; spans: Span[]; side: 'gateway' | 'engine' }) {
   const whole = w.end - w.start;
-  const name = (s: Span): string => (side === 'engine' ? (s.name === 'unattributed' ? t('requests.unattributed') : tMaybe(`engine.${s.name}`, s.name)) : s.name);
+  const name = (s: Span): string => (side === 'engine' ? (s.name === 'unattributed' ? t('requests.unattributed') : tMaybe(`engine.${s.name}`, s.name)) : tMaybe(`part.${s.name}`, s.name));
   const term = (s: Span): string => (side === 'engine' ? `engine_${s.name}_ms` : `stage_${s.name}_ms`);
   return (
     <ul class="bars">
@@ -25,7 +27,7 @@ function Bars({ w, spans, side }: { w: Waterfall; spans: Span[]; side: 'gateway'
           <span class="bar-name"><Term of={term(s)}>{name(s)}</Term></span>
           <span class="lane"><span class={`span span-${s.name} side-${side}`} style={place(w, s.from, s.to)} /></span>
           <span class="number">{show(s.to - s.from, 'ms')}</span>
-          <span class="number share">{show((s.to - s.from) / whole, 'ratio')}</span>
+          <span class="number share">{share((s.to - s.from) / whole)}</span>
         </li>
       ))}
     </ul>

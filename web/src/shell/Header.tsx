@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useIsConnected } from '../api/events';
-import { useIsLoggedIn } from '../api/session';
+import { useIsLoggedIn, useMayChange } from '../api/session';
+import { zone } from '../format/time';
+import { Badge } from '../parts/Badge';
 import { setLanguage, t, useLanguage } from '../state/language';
 import { linkTo } from '../state/route';
 import { setTheme, useTheme, type Theme } from '../state/theme';
@@ -26,10 +28,13 @@ function Live() {
 
 export function Header() {
   const isLoggedIn = useIsLoggedIn();
+  const mayChange = useMayChange();
   return (
     <header class="top">
       <a class="brand" href={linkTo('overview')}>Inferometer</a>
+      <span class="zone" title={t('shell.zone')}>{zone()}</span>
       <div class="controls">
+        {!mayChange && <Badge tone="plain" title={t('shell.readOnlyWhy')}>{t('shell.readOnly')}</Badge>}
         <RangeControl />
         <RefreshControl />
         <Live />
