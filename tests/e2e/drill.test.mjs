@@ -6,6 +6,7 @@ import testWithLimit from '../integration/lib/test.mjs';
 import { waitFor } from '../integration/lib/wait.mjs';
 import { openBrowser, openPage, settled, shoot } from './lib/browser.mjs';
 import { openScene, waitForHistory } from './lib/scene.mjs';
+import { source } from './lib/source.mjs';
 
 const test = (name, fn) => testWithLimit(name, fn, { limitMs: 90000 });
 
@@ -31,7 +32,8 @@ test('from the overview to one request’s waterfall, and back', async (t) => {
   const row = await getJson(gateway.adminPort, `/api/v1/requests/${id}`);
   assert.equal(row.model, 'n');
   const stages = Object.keys(row).filter((k) => /^stage_/.test(k));
-  assert.deepEqual(await page.locator('.waterfall .bars').first().locator('.bar-name').allTextContents(), stages.map((k) => k.slice(6, -3)));
+  const { en } = await source('words/en.ts');
+  assert.deepEqual(await page.locator('.waterfall .bars').first().locator('.bar-name').allTextContents(), stages.map((k) => en[`part.${k.slice(6, -3)}`]));
   assert.equal(await page.locator('.ticks line').count(), row.timeline.length);
   assert.equal(await page.locator('.fields div', { hasText: 'client_request_id' }).count(), row.client_request_id ? 1 : 0);
   await page.click('button:text("Copy as curl")');

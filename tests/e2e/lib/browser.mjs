@@ -61,7 +61,10 @@ export async function shoot(page, name) {
 /** Coloured dots of each chart: data; axes and their labels are grey. */
 export function inked(page, selector) {
   return page.$$eval(`${selector} canvas`, (all) => all.map((canvas) => {
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height });
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    context.drawImage(canvas, 0, 0);
+    const { data } = context.getImageData(0, 0, copy.width, copy.height);
     let n = 0;
     for (let i = 0; i < data.length; i += 4)
       if (data[i + 3] > 100 && Math.max(data[i], data[i + 1], data[i + 2]) - Math.min(data[i], data[i + 1], data[i + 2]) > 50) n++;

@@ -38,15 +38,15 @@ export class Load {
   }
 }
 
-export async function openScene(t, { config = {}, load = {} } = {}) {
+export async function openScene(t, { config = {}, load = {}, rules = RULES } = {}) {
   const upstream = await Sim.start(t);
   const dir = tempDir(t);
-  const rules = join(dir, 'rules.yml');
-  writeFileSync(rules, JSON.stringify(RULES));
+  const file = join(dir, 'rules.yml');
+  writeFileSync(file, JSON.stringify(rules));
   const gateway = await Gateway.start(t, {
     upstream,
     config: {
-      data_dir: join(dir, 'data'), history: { interval: '1s' }, rules: { files: [rules], interval: '1s' }, models: ['m', 'n'], timeline: { every: 1 },
+      data_dir: join(dir, 'data'), history: { interval: '1s' }, rules: { files: [file], interval: '1s' }, models: ['m', 'n'], timeline: { every: 1 },
       labels: [{ name: 'tenant', from: ['header:X-Tenant'] }], slos: [{ name: 'chat', preset: 'chat' }], ...config,
     },
   });
