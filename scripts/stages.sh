@@ -146,3 +146,9 @@ node_packages() {
         touch "$dir/node_modules/.package-lock.json"
     fi
 }
+
+# The pages: their types, and all of them in a browser.
+pages() {
+    web/packages && web/node_modules/.bin/tsc -p web && node_packages tests/e2e &&
+        INFEROMETER_BIN=$PWD/build/release/inferometer run_node pages tests/e2e/*.test.mjs
+}
