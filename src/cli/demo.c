@@ -237,6 +237,7 @@ static void addresses_print(const struct demo *d, const struct daemon *gateway)
 {
     printf("engine   %s%s\n"
            "gateway  http://%s/v1   <- point clients here\n"
+           "pages    http://%s/   <- look at it\n"
            "metrics  http://%s/metrics\n"
            "in flight http://%s/api/v1/inflight\n"
            "recent   http://%s/api/v1/requests/recent\n"
@@ -245,7 +246,7 @@ static void addresses_print(const struct demo *d, const struct daemon *gateway)
            "Ctrl-C stops everything\n\n",
            d->upstream ? d->upstream : d->sim_url, d->upstream ? "" : " (simulated)",
            daemon_listen_text(gateway, 0), daemon_admin_text(gateway), daemon_admin_text(gateway),
-           daemon_admin_text(gateway), daemon_admin_text(gateway));
+           daemon_admin_text(gateway), daemon_admin_text(gateway), daemon_admin_text(gateway));
     (void)fflush(stdout);
 }
 
