@@ -15,9 +15,9 @@
 #include "api/language.h"
 #include "api/routes.h"
 
-/* Header lines: everything comes from here, nothing is inline, no page of another site shows us in a
- * frame or learns where a reader was. Forms need a referrer of the same site: browsers send "Origin:
- * null" without one. */
+/* Header lines: everything comes from here, nothing is inline, no page of another site shows us in
+ * a frame or learns where a reader was. Forms need a referrer of the same site: browsers send
+ * "Origin: null" without one. */
 #define WEB_FILES_SECURITY                                                                         \
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; "           \
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'self'; "              \
