@@ -64,7 +64,7 @@ export function axes(unit: Unit, start: number, end: number, c: Colors) {
       splitLine: { lineStyle: { color: c.line } },
     },
     // The same in every chart, so that moments stand above one another.
-    grid: { left: 68, right: 14, top: 12, bottom: 22, outerBoundsMode: 'none' },
+    grid: { left: 76, right: 26, top: 12, bottom: 22, outerBoundsMode: 'none' },
     animation: false,
     toolbox: { show: true, itemSize: 0, right: -40, feature: { dataZoom: { yAxisIndex: 'none', filterMode: 'none', icon: { zoom: 'path://', back: 'path://' }, title: { zoom: '', back: '' } } } },
   };

@@ -4,7 +4,7 @@ import { status } from '../api/status';
 import { instant, quantile, range, rate, selector, sumBy, type Labels, type Sample } from '../api/prom';
 import type { Line } from '../charts/lines';
 import type { Range } from '../state/range';
-import { FAILED, nameBy, only, toLines } from './curves';
+import { FAILED, MAX_LINES, nameBy, only, toLines } from './curves';
 
 const NOW_S = 300;
 const LEAST_S = 30; // two samples at least
@@ -124,6 +124,8 @@ export async function waitingLines(scope: Labels, words: WaitingWords, r: Range,
     [words.gateway, `sum by (upstream) (inferometer_admission_waiting${upstream})`],
     [words.engine, `sum by (upstream) (engine_waiting${upstream})`],
   ];
-  const all = await Promise.all(parts.map(async ([what, expr]) => toLines(await range(expr, r, signal), (l) => `${l.upstream}: ${what}`)));
-  return all.flat();
+  const all = await Promise.all(parts.map(async ([what, expr]) => (await range(expr, r, signal)).map((c) => ({ ...c, what }))));
+  const curves = all.flat();
+  const isOne = new Set(curves.map((c) => c.labels.upstream)).size === 1;
+  return curves.slice(0, MAX_LINES).map((c) => ({ name: isOne ? c.what : `${c.labels.upstream}: ${c.what}`, points: c.points }));
 }

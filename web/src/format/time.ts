@@ -8,6 +8,10 @@ const parts = (options: Intl.DateTimeFormatOptions) => (seconds: number): string
 export const clock = parts({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
 export const dayClock = parts({ month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' });
 
+/** Of today: the time alone. */
+export const shortTime = (seconds: number): string =>
+  (new Date(seconds * 1000).toDateString() === new Date().toDateString() ? clock(seconds).slice(0, 5) : dayClock(seconds));
+
 /** 2026-11-30 15:04:05: read alike everywhere. */
 export function fullTime(seconds: number): string {
   const d = new Date(seconds * 1000);

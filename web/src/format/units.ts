@@ -33,6 +33,14 @@ function duration(s: number): string {
   return `${digits(s / 86400, 3)} d`;
 }
 
+/** 2 min 20 s: how long something lasts, as people say it. */
+export function span(seconds: number): string {
+  const s = Math.round(seconds);
+  for (const [size, name, less, lessName] of [[86400, 'd', 3600, 'h'], [3600, 'h', 60, 'min'], [60, 'min', 1, 's']] as const)
+    if (s >= 2 * size) return `${Math.floor(s / size)} ${name}${s % size >= less ? ` ${Math.floor((s % size) / less)} ${lessName}` : ''}`;
+  return `${s} s`;
+}
+
 function bytes(v: number): string {
   const names = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
   let i = 0;

@@ -4,7 +4,7 @@ import { endSilence, type Alert } from '../api/alerts';
 import { useMayChange } from '../api/session';
 import { ownLabels, scopeOfAlert, useAlerts } from '../data/alerts';
 import { firedLines, ruleCurves, unitOf, useRules, useSilences, type GroupedRule } from '../data/rules';
-import { dayClock, toSeconds } from '../format/time';
+import { shortTime, toSeconds } from '../format/time';
 import { show } from '../format/units';
 import { Badge, Tier } from '../parts/Badge';
 import { Choice } from '../parts/Choice';
@@ -25,7 +25,7 @@ function AlertItem({ a }: { a: Alert }) {
     <li class="alert">
       <p>
         <Tier tier={a.labels.tier} /> <Badge tone={toneOf[a.state]}>{t(`alerts.${a.state}`)}</Badge>{' '}
-        <b>{a.annotations.summary ?? a.labels.alertname}</b> <small>{t('alerts.since', { time: dayClock(toSeconds(a.activeAt)!) })}</small>
+        <b>{a.annotations.summary ?? a.labels.alertname}</b> <small>{t('alerts.since', { time: shortTime(toSeconds(a.activeAt)!) })}</small>
       </p>
       {a.annotations.description && <p>{a.annotations.description}</p>}
       <p class="panel-aside">
@@ -102,7 +102,7 @@ function Silences() {
           {all.map((s) => (
             <li key={s.id}>
               {s.matchers.map((m) => <Badge key={m.name} tone="plain">{`${m.name}${m.isEqual ? '=' : '!='}${m.isRegex ? '~' : ''}${m.value}`}</Badge>)}{' '}
-              {s.comment} <small>{t('alerts.by')} {s.createdBy}, {t('alerts.until')} {dayClock(toSeconds(s.endsAt)!)}</small>{' '}
+              {s.comment} <small>{t('alerts.by')} {s.createdBy}, {t('alerts.until')} {shortTime(toSeconds(s.endsAt)!)}</small>{' '}
               {mayChange && <button type="button" onClick={() => void end(s.id)}>{t('alerts.endSilence')}</button>}
             </li>
           ))}

@@ -3,7 +3,7 @@
 import { incidents, type IncidentSummary } from '../api/incidents';
 import { useAsk } from '../data/ask';
 import { fullTime, toSeconds } from '../format/time';
-import { show } from '../format/units';
+import { show, span } from '../format/units';
 import { Badge, Tier } from '../parts/Badge';
 import { IncidentView } from '../parts/IncidentView';
 import { Panel } from '../parts/Panel';
@@ -19,7 +19,7 @@ const columns = (): Column<IncidentSummary>[] => [
   { key: 'tier', name: t('alerts.tier'), sort: (i) => i.tier, cell: (i) => <Tier tier={i.tier} /> },
   { key: 'state', name: t('incident.state'), sort: (i) => i.state, cell: (i) => <Badge tone={i.state === 'closed' ? 'plain' : 'bad'}>{tMaybe(`incident.state.${i.state}`, i.state)}</Badge> },
   { key: 'alerts', name: t('incident.alerts'), cell: (i) => <>{i.alerts.join(', ')} {i.is_noise && <Badge tone="plain">{t('incident.isNoise')}</Badge>}</> },
-  { key: 'length', name: t('incident.length'), isNumber: true, sort: lengthOf, cell: (i) => show(lengthOf(i), 'seconds') },
+  { key: 'length', name: t('incident.length'), isNumber: true, sort: lengthOf, cell: (i) => span(lengthOf(i)) },
   { key: 'fired', name: t('incident.fired'), isNumber: true, sort: (i) => i.times_fired, cell: (i) => show(i.times_fired, 'count') },
   { key: 'notes', name: t('incident.notes'), isNumber: true, sort: (i) => i.notes, cell: (i) => show(i.notes, 'count') },
 ];

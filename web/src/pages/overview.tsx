@@ -6,7 +6,7 @@ import { useAsk } from '../data/ask';
 import { quantileLines, rateLines } from '../data/curves';
 import { gpuLines, kvLines, nowLength, overviewNow, overviewRows, waitingLines, type Row } from '../data/overview';
 import { scopeKey, useScope } from '../data/scope';
-import { show } from '../format/units';
+import { show, span } from '../format/units';
 import { AlertList } from '../parts/AlertList';
 import { BudgetList } from '../parts/BudgetList';
 import { Badge } from '../parts/Badge';
@@ -50,8 +50,8 @@ function Gateway() {
   return (
     <p class="gateway">
       <Badge tone={s.state === 'serving' ? 'good' : 'warn'}>{tMaybe(`state.${s.state}`, s.state)}</Badge>{' '}
-      {t('overview.gateway', { version: s.version, uptime: show(Math.floor(s.uptime_s), 'seconds') })}
-      <span>{t('overview.window', { length: show(nowLength(s.uptime_s), 'seconds') })}</span>
+      {t('overview.gateway', { version: s.version, uptime: span(s.uptime_s) })}
+      <span>{t('overview.window', { length: span(nowLength(s.uptime_s)) })}</span>
       {s.upstreams.filter((u) => u.breaker !== 'closed').map((u) => <Badge key={u.name} tone="bad">{t('overview.breaker', { name: u.name })}</Badge>)}
       {asked.isStale && <Badge tone="warn">{t('state.stale')}</Badge>}
     </p>

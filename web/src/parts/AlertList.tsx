@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What fires and what may fire soon, in a few lines. */
 import { useAlerts } from '../data/alerts';
-import { toSeconds, dayClock } from '../format/time';
+import { toSeconds, shortTime } from '../format/time';
 import { t } from '../state/language';
 import { linkTo } from '../state/route';
 import { Badge, Tier } from './Badge';
 import { Panel } from './Panel';
 
-const MOST = 5;
+const MOST = 4;
 
 export function AlertList() {
   const asked = useAlerts();
@@ -16,10 +16,10 @@ export function AlertList() {
       {(alerts) => (
         <ul class="list">
           {alerts.slice(0, MOST).map((a) => (
-            <li key={JSON.stringify(a.labels)}>
+            <li key={JSON.stringify(a.labels)} class="line" title={a.annotations.summary}>
               <Tier tier={a.labels.tier} /> {a.state === 'pending' && <Badge tone="plain">{t('alerts.pending')}</Badge>}{' '}
-              <a href={linkTo('alerts', { show: a.labels.alertname })}>{a.annotations.summary ?? a.labels.alertname}</a>{' '}
-              <small>{t('alerts.since', { time: dayClock(toSeconds(a.activeAt)!) })}</small>
+              <small>{t('alerts.since', { time: shortTime(toSeconds(a.activeAt)!) })}</small>{' '}
+              <a href={linkTo('alerts', { show: a.labels.alertname })}>{a.annotations.summary ?? a.labels.alertname}</a>
             </li>
           ))}
           {alerts.length > MOST && <li><a href={linkTo('alerts')}>{t('action.more', { n: alerts.length - MOST })}</a></li>}

@@ -8,7 +8,7 @@ import type { Mark } from '../charts/lines';
 import { useAsk } from '../data/ask';
 import { incidentPicture, timesOf } from '../data/incidents';
 import { dayClock, fullTime, toSeconds } from '../format/time';
-import { show } from '../format/units';
+import { span } from '../format/units';
 import { t, tMaybe } from '../state/language';
 import { linkTo } from '../state/route';
 import { Badge, Tier } from './Badge';
@@ -52,7 +52,7 @@ const areCurvesDue = (i: Incident): boolean => i.ended_at !== null && Date.now()
 
 function lastedWords(i: Incident): string {
   const lasted = (toSeconds(i.ended_at) ?? Date.now() / 1000) - toSeconds(i.started_at)!;
-  return t(i.ended_at ? 'incident.took' : 'incident.soFar', { length: show(Math.round(lasted), 'seconds') });
+  return t(i.ended_at ? 'incident.took' : 'incident.soFar', { length: span(lasted) });
 }
 
 function Body({ i, again }: { i: Incident; again: () => void }) {

@@ -58,7 +58,7 @@ function Head({ row }: { row: RequestRow }) {
         <Figure name="E2E" term="e2e_ms" value={row.e2e_ms} unit="ms" />
         <Figure name={t('requests.total')} term="total_ms" value={row.total_ms} unit="ms" />
         <Figure name={t('requests.prompt')} term="prompt_tokens" value={row.prompt_tokens} unit="tokens" />
-        <Figure name={t('tokens.type.cached')} term="cached_tokens" value={row.cached_tokens ?? null} unit="tokens" />
+        <Figure name={t('requests.cached')} term="cached_tokens" value={row.cached_tokens ?? null} unit="tokens" />
         <Figure name={t('requests.completion')} term="completion_tokens" value={row.completion_tokens} unit="tokens" />
         <Figure name={t('requests.attempts')} term="n_attempts" value={row.n_attempts} unit="count" tone={row.n_attempts > 1 ? 'warn' : 'plain'} />
       </section>

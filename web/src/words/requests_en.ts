@@ -14,6 +14,7 @@ export const requestsEn = {
   'requests.outcome': 'Outcome',
   'requests.status': 'Status',
   'requests.prompt': 'Prompt',
+  'requests.cached': 'Cached',
   'requests.completion': 'Completion',
   'requests.total': 'Total',
   'requests.id': 'Request',

@@ -15,6 +15,7 @@ export const requestsZh: Record<keyof typeof requestsEn, string> = {
   'requests.outcome': '结果',
   'requests.status': '状态码',
   'requests.prompt': '提示',
+  'requests.cached': '缓存',
   'requests.completion': '输出',
   'requests.total': '总耗时',
   'requests.id': '请求',
