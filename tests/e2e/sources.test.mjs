@@ -80,7 +80,8 @@ test('stages of a waterfall follow one another, the engine’s begin where sendi
 });
 
 test('numbers have units, and what is not known is a dash', async () => {
-  const { show } = await source('format/units.ts');
+  const { show, span } = await source('format/units.ts');
+  for (const [s, text] of [[0, '0 s'], [119.6, '2 min'], [140, '2 min 20 s'], [119.2, '119 s'], [11520, '3 h 12 min'], [5 * 86400 + 7200, '5 d 2 h'], [7199, '119 min 59 s']]) assert.equal(span(s), text);
   for (const [v, unit, text] of [
     [0.0123, 'seconds', '12.3 ms'], [0.00000123, 'seconds', '1.23 µs'], [90, 'seconds', '90 s'], [600, 'seconds', '10 min'], [3 * 86400, 'seconds', '3 d'], [1234.5, 'ms', '1.23 s'],
     [0.12345, 'ratio', '12.3 %'], [0.00001, 'ratio', '< 0.01 %'], [0, 'ratio', '0 %'], [1536, 'bytes', '1.5 KiB'], [12345, 'tokens', '12.3\u202fk tok'], [9999, 'count', '9,999'], [2.5, 'x', '2.5×'],

@@ -23,15 +23,16 @@ const RULES = {
   }],
 };
 
-/** Requests at a steady rate, whatever the answers do. headers can be changed while it goes. */
+/** Requests at a steady rate, whatever the answers do. headers can be changed while it goes. ofTenant: switches of one tenant's. */
 export class Load {
-  constructor(t, gateway, { models = ['m'], headers = {} } = {}) {
+  constructor(t, gateway, { models = ['m'], headers = {}, ofTenant = {} } = {}) {
     Object.assign(this, { switches: { 'ttft-ms': 20, 'itl-ms': 2, tokens: 8 }, sent: 0 });
     const tenants = ['acme', 'globex'];
     const timer = setInterval(() => {
       const n = this.sent++;
+      const tenant = tenants[n % 2];
       gateway.chat({ model: models[n % models.length], stream: n % 5 !== 4 },
-        { headers: { 'x-tenant': tenants[n % 2], ...headers, ...sim(this.switches) } }).catch(() => {});
+        { headers: { 'x-tenant': tenant, ...headers, ...sim({ ...this.switches, ...ofTenant[tenant] }) } }).catch(() => {});
     }, EVERY_MS);
     this.stop = () => clearInterval(timer);
     cleanup(t, this.stop);
