@@ -47,17 +47,19 @@ test('numbers are those of the API', async (t) => {
 });
 
 test('whose requests miss an objective on latency', async (t) => {
-  const slos = [{ name: 'chat', preset: 'chat', match: { model: 'm*' }, objectives: { ttft: { threshold: '100ms', target: '99%' } } }];
-  const { gateway, base } = await openScene(t, { config: { slos }, load: { ofTenant: { globex: { 'ttft-ms': 200 } } } });
+  const slos = [{ name: 'chat', preset: 'chat', match: { model: 'm*' }, objectives: { ttft: { threshold: '500ms', target: '99%' } } }];
+  const { gateway, base } = await openScene(t, { config: { slos }, load: { ofTenant: { globex: { 'ttft-ms': 1000 } } } });
   const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
   await waitForHistory(gateway);
   await go('slos?show=chat/ttft&refresh=off');
-  const panel = page.locator('section[aria-label="By Tenant: first token beyond 100 ms, last hour"]');
+  const panel = page.locator('section[aria-label="By Tenant: first token beyond 500 ms, last hour"]');
   await panel.locator('tbody tr').nth(1).waitFor();
   const cells = await panel.locator('tbody tr').evaluateAll((rows) => rows.map((r) => [r.cells[0].textContent, r.cells[3].textContent]));
-  assert.deepEqual(cells, [['globex', '100 %'], ['acme', '0 %']]);
+  assert.deepEqual(cells.map(([name]) => name), ['globex', 'acme']);
+  assert.equal(cells[0][1], '100 %');
+  assert.ok(parseFloat(cells[1][1]) < 20, cells[1][1]); // a busy machine may be slow with some
   await panel.locator('a:text("globex")').click();
-  await page.waitForSelector('.condition:text("ttft_ms >= 100")');
+  await page.waitForSelector('.condition:text("ttft_ms >= 500")');
   await page.locator('tbody tr td:nth-child(4):text("globex")').first().waitFor();
   assertQuiet();
 });

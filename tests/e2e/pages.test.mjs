@@ -10,32 +10,34 @@ import { openScene, waitForHistory } from './lib/scene.mjs';
 const test = (name, fn) => testWithLimit(name, fn, { limitMs: 90000 });
 const INK = 10; // dots: of a short line
 
+async function look(view, { path, en, zh, charts }, lang, width) {
+  await view.go(`${path}?range=1m`);
+  const { page } = view;
+  const what = `${path} ${lang}`;
+  assert.equal(await page.textContent('h1'), lang === 'en' ? en : zh, what);
+  assert.equal(await page.getAttribute('html', 'lang'), lang);
+  assert.equal(await page.getAttribute('nav a[aria-current=page]', 'href').then((h) => h.split('?')[0]), `#/${path}`);
+  const ink = await waitFor(`charts of ${what}`, async () => {
+    const all = await inked(page, '.chart');
+    return all.length >= charts && all.every((n) => n > INK) && [all];
+  });
+  assert.ok(ink[0].length >= charts, what);
+  assert.deepEqual(await page.locator('.state-error').allTextContents(), [], what);
+  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is wider than the screen`);
+  assert.deepEqual(await page.locator('.figure').evaluateAll((all) => all.filter((f) => f.scrollWidth > f.clientWidth).map((f) => f.textContent)), [], what);
+  assert.deepEqual(await faultsOf(page), [], what);
+  await shoot(page, `${path}-${lang}-${width}`);
+}
+
 test('every page, in both languages and colours, wide and narrow', async (t) => {
   const { gateway, base } = await openScene(t);
   const browser = await openBrowser(t);
   await waitForHistory(gateway);
-  for (const [lang, dark, width] of [['en', false, 1280], ['zh-CN', true, 390]]) {
+  await Promise.all([['en', false, 1280], ['zh-CN', true, 390]].map(async ([lang, dark, width]) => {
     const view = await openPage(t, browser, base, { lang, dark, width });
-    for (const { path, en, zh, charts } of PAGES) {
-      await view.go(`${path}?range=1m`);
-      const { page } = view;
-      const what = `${path} ${lang}`;
-      assert.equal(await page.textContent('h1'), lang === 'en' ? en : zh, what);
-      assert.equal(await page.getAttribute('html', 'lang'), lang);
-      assert.equal(await page.getAttribute('nav a[aria-current=page]', 'href').then((h) => h.split('?')[0]), `#/${path}`);
-      const ink = await waitFor(`charts of ${what}`, async () => {
-        const all = await inked(page, '.chart');
-        return all.length >= charts && all.every((n) => n > INK) && [all];
-      });
-      assert.ok(ink[0].length >= charts, what);
-      assert.deepEqual(await page.locator('.state-error').allTextContents(), [], what);
-      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), `${what} is wider than the screen`);
-      assert.deepEqual(await page.locator('.figure').evaluateAll((all) => all.filter((f) => f.scrollWidth > f.clientWidth).map((f) => f.textContent)), [], what);
-      assert.deepEqual(await faultsOf(page), [], what);
-      await shoot(page, `${path}-${lang}-${width}`);
-    }
+    for (const row of PAGES) await look(view, row, lang, width);
     view.assertQuiet();
-  }
+  }));
 });
 
 test('the overview is one screen', async (t) => {

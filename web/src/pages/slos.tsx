@@ -23,12 +23,12 @@ function Objectives({ all, chosen }: { all: Budget[]; chosen: string }) {
   const columns: Column<Budget>[] = [
     { key: 'slo', name: t('slo.slo'), sort: keyOf, cell: (b) => b.slo },
     { key: 'objective', name: t('slo.objective'), sort: (b) => b.objective, cell: (b) => <button type="button" class="pick" aria-pressed={keyOf(b) === chosen} onClick={() => setParams({ show: keyOf(b) }, { isStep: true })}>{objectiveName(b)}</button> },
-    { key: 'target', name: t('slo.target'), isNumber: true, isMinor: true, sort: (b) => b.target, cell: (b) => `${+(b.target * 100).toFixed(4)} %` },
+    { key: 'left', name: t('slo.budget'), term: 'error_budget', isNumber: true, sort: (b) => b.left_ratio, cell: (b) => <span class="budget-cell"><Bar value={b.left_ratio} tone={budgetTone(b.left_ratio)} label={objectiveName(b)} /><b class={`tone-${budgetTone(b.left_ratio)}`}>{show(b.left_ratio, 'ratio')}</b></span> },
+    { key: 'burn', name: t('slo.burn'), term: 'burn_rate', isNumber: true, sort: burnOf, cell: (b) => <span class={`tone-${(burnOf(b) ?? 0) > 6 ? 'bad' : (burnOf(b) ?? 0) > 1 ? 'warn' : 'plain'}`}>{show(burnOf(b), 'x')}</span> },
     { key: 'good', name: t('slo.good'), term: 'llm_slo_good_total', isNumber: true, sort: (b) => b.good_ratio, cell: (b) => percent(b.good_ratio) },
+    { key: 'target', name: t('slo.target'), isNumber: true, isMinor: true, sort: (b) => b.target, cell: (b) => `${+(b.target * 100).toFixed(4)} %` },
     { key: 'bad', name: t('slo.bad'), isNumber: true, isMinor: true, sort: (b) => b.window_bad, cell: (b) => show(Math.round(b.window_bad), 'requests') },
     { key: 'requests', name: t('slo.requests'), term: 'llm_slo_total', isNumber: true, isMinor: true, sort: (b) => b.window_requests, cell: (b) => show(Math.round(b.window_requests), 'requests') },
-    { key: 'burn', name: t('slo.burn'), term: 'burn_rate', isNumber: true, sort: burnOf, cell: (b) => <span class={`tone-${(burnOf(b) ?? 0) > 6 ? 'bad' : (burnOf(b) ?? 0) > 1 ? 'warn' : 'plain'}`}>{show(burnOf(b), 'x')}</span> },
-    { key: 'left', name: t('slo.budget'), term: 'error_budget', isNumber: true, sort: (b) => b.left_ratio, cell: (b) => <span class="budget-cell"><Bar value={b.left_ratio} tone={budgetTone(b.left_ratio)} label={objectiveName(b)} /><b class={`tone-${budgetTone(b.left_ratio)}`}>{show(b.left_ratio, 'ratio')}</b></span> },
     { key: 'window', name: t('slo.window'), isNumber: true, isMinor: true, sort: (b) => b.window_s, cell: (b) => show(b.window_s, 'seconds') },
   ];
   return <Table label={t('slo.objectives')} columns={columns} rows={all} rowKey={keyOf} initial={{ key: 'left', isDown: false }} />;
