@@ -12,7 +12,7 @@ const test = (name, fn) => testWithLimit(name, fn, { limitMs: 90000 });
 
 test('from the overview to one request’s waterfall, and back', async (t) => {
   const { gateway, base } = await openScene(t, { load: { models: ['m', 'n'] } });
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway);
   await go('overview?range=5m');
   await page.click('tbody a:text-is("n")');
@@ -46,7 +46,7 @@ test('from the overview to one request’s waterfall, and back', async (t) => {
 
 test('requests by conditions, sorted, page by page, as the address says', async (t) => {
   const { gateway, base, load } = await openScene(t);
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await waitFor('more than a page', async () => (await gateway.recent()).length > 60, { timeoutMs: 20000 });
   load.stop();
   await waitFor('no open requests', async () => (await gateway.inflight()).length === 0);
@@ -83,7 +83,7 @@ test('requests by conditions, sorted, page by page, as the address says', async 
 
 test('a time that is drawn over in one chart is that of all of them, and in the address', async (t) => {
   const { gateway, base } = await openScene(t);
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway);
   await go('latency?range=5m');
   const box = await page.locator('.chart').nth(1).boundingBox();

@@ -9,7 +9,7 @@ import { openScene, waitForHistory } from './lib/scene.mjs';
 
 test('an engine that becomes slow is seen on the latency page and as an alert, and people act on it', async (t) => {
   const { gateway, base, load } = await openScene(t);
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway, 9); // what is usual takes that many points
   await go('latency?range=1m');
   assert.match(await page.textContent('.verdict'), /as usual/);

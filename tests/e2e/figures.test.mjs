@@ -12,7 +12,7 @@ const test = (name, fn) => testWithLimit(name, fn, { limitMs: 90000 });
 
 test('numbers are those of the API', async (t) => {
   const { gateway, base, load } = await openScene(t);
-  const browser = await openBrowser(t);
+  const browser = await openBrowser();
   await waitForHistory(gateway);
   load.stop();
   await waitFor('the last requests', async () => (await gateway.inflight()).length === 0);
@@ -49,7 +49,7 @@ test('numbers are those of the API', async (t) => {
 test('whose requests miss an objective on latency', async (t) => {
   const slos = [{ name: 'chat', preset: 'chat', match: { model: 'm*' }, objectives: { ttft: { threshold: '500ms', target: '99%' } } }];
   const { gateway, base } = await openScene(t, { config: { slos }, load: { ofTenant: { globex: { 'ttft-ms': 1000 } } } });
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway);
   await go('slos?show=chat/ttft&refresh=off');
   const panel = page.locator('section[aria-label="By Tenant: first token beyond 500 ms, last hour"]');
@@ -67,7 +67,7 @@ test('whose requests miss an objective on latency', async (t) => {
 test('figures tell what they mean, and what they cost', async (t) => {
   const prices = [{ model: 'm*', prompt: 1e6, completion: 2e6 }]; // a token costs 1 and 2
   const { gateway, base } = await openScene(t, { config: { cost: { currency: 'EUR', prices } } });
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway);
   const { data } = await getJson(gateway.adminPort, '/api/v1/definitions');
   const textOf = (name) => data.find((d) => d.name === name).en;

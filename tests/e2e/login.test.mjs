@@ -23,7 +23,7 @@ async function setup(t, lang) {
   writeFileSync(files.token_file, WRITE);
   writeFileSync(files.read_token_file, READ);
   const scene = await openScene(t, { load: null, rules: ALWAYS, config: { admin: { listen: '127.0.0.1:0', ...files } } });
-  const view = await openPage(t, await openBrowser(t), scene.base, { lang, expected: /\b40[13]\b|api\/v1\/events/ });
+  const view = await openPage(t, await openBrowser(), scene.base, { lang, expected: /\b40[13]\b|api\/v1\/events/ });
   const showToken = async (token) => {
     await view.page.fill('#token', token);
     await view.page.click('form button');

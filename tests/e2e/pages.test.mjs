@@ -31,7 +31,7 @@ async function look(view, { path, en, zh, charts }, lang, width) {
 
 test('every page, in both languages and colours, wide and narrow', async (t) => {
   const { gateway, base } = await openScene(t);
-  const browser = await openBrowser(t);
+  const browser = await openBrowser();
   await waitForHistory(gateway);
   await Promise.all([['en', false, 1280], ['zh-CN', true, 390]].map(async ([lang, dark, width]) => {
     const view = await openPage(t, browser, base, { lang, dark, width });
@@ -42,7 +42,7 @@ test('every page, in both languages and colours, wide and narrow', async (t) => 
 
 test('the overview is one screen', async (t) => {
   const { gateway, base } = await openScene(t, { load: { models: ['m', 'n'] } });
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway);
   await go('overview?range=1m');
   assert.equal(await page.locator('main tbody tr').count(), 2);
@@ -52,7 +52,7 @@ test('the overview is one screen', async (t) => {
 
 test('a language that was chosen stays, and so do colours', async (t) => {
   const { base } = await openScene(t, { load: null });
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await go('overview');
   await page.click('button:text("中文")');
   assert.equal(await page.textContent('h1'), '总览');
@@ -67,7 +67,7 @@ test('a language that was chosen stays, and so do colours', async (t) => {
 
 test('any page by keyboard alone', async (t) => {
   const { base } = await openScene(t, { load: null });
-  const { page, go } = await openPage(t, await openBrowser(t), base);
+  const { page, go } = await openPage(t, await openBrowser(), base);
   await go('overview');
   await page.keyboard.press('Tab');
   assert.equal(await page.evaluate(() => document.activeElement.className), 'skip');

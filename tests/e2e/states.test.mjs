@@ -10,7 +10,7 @@ import { openScene, waitForHistory } from './lib/scene.mjs';
 const test = (name, fn) => testWithLimit(name, fn, { limitMs: 60000 });
 
 test('a gateway without requests, and one that keeps nothing', async (t) => {
-  const browser = await openBrowser(t);
+  const browser = await openBrowser();
   const { base } = await openScene(t, { load: null });
   const { page, go, assertQuiet } = await openPage(t, browser, base);
   await go('overview');
@@ -32,7 +32,7 @@ test('a gateway without requests, and one that keeps nothing', async (t) => {
 
 test('no answer, a late answer, an error: told, and over once there is an answer again', async (t) => {
   const { gateway, base } = await openScene(t);
-  const { page, go } = await openPage(t, await openBrowser(t), base);
+  const { page, go } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway);
   const api = /\/api\/v1\/(query|slo)/;
   await page.route(api, (r) => r.fulfill({ status: 500, contentType: 'application/json', body: '{"status":"error","error":"the disk is <gone>"}' }));
@@ -63,7 +63,7 @@ test('no answer, a late answer, an error: told, and over once there is an answer
 
 test('a gateway that goes away and comes back', async (t) => {
   const { gateway, base } = await openScene(t);
-  const { page, go } = await openPage(t, await openBrowser(t), base);
+  const { page, go } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway);
   await go('overview?range=5m&refresh=off');
   await gateway.process.stop();
@@ -74,7 +74,7 @@ test('a gateway that goes away and comes back', async (t) => {
 test('names and texts that are meant to harm are texts', async (t) => {
   const hostile = '<img src=x onerror=alert(1)>';
   const { gateway, base } = await openScene(t, { load: { models: [hostile, '"><script>alert(2)</script>'], headers: { 'x-tenant': "'><svg onload=alert(3)>", 'x-request-id': 'javascript:alert(4)' } } });
-  const { page, go, assertQuiet } = await openPage(t, await openBrowser(t), base);
+  const { page, go, assertQuiet } = await openPage(t, await openBrowser(), base);
   await waitForHistory(gateway);
   for (const path of ['overview', 'latency', 'latency?split=tenant', 'tokens', 'requests', `requests?model=${encodeURIComponent(hostile)}`, `latency?model=${encodeURIComponent(hostile)}&${encodeURIComponent('<b>')}=1`, 'alerts', 'slos', 'pipeline', encodeURIComponent(hostile)]) {
     await go(path);

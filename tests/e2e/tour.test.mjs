@@ -45,7 +45,7 @@ test('pictures for README', async (t) => {
   await delay(USUAL_S * 1000);
   await request(engine.port, '/sim/faults', { json: { added_latency: 4 } });
   await delay(SLOW_S * 1000);
-  const browser = await openBrowser(t);
+  const browser = await openBrowser();
   mkdirSync(DIR, { recursive: true });
   const { requests } = await getJson(gateway.adminPort, '/api/v1/requests?outcome=ok&ttft_ms%3E=4000&order=-time&limit=1');
   for (const [lang, suffix] of [['en', ''], ['zh-CN', '.zh-CN']]) {

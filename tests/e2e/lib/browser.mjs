@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 import { cleanup } from '../../integration/lib/cleanup.mjs';
 import { ROOT } from '../../integration/lib/process.mjs';
@@ -13,9 +14,12 @@ const SHOTS = join(ROOT, 'build/screenshots');
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TIMEOUT_MS = 10000;
 
-export async function openBrowser(t) {
-  const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-lcd-text'] });
-  cleanup(t, () => browser.close());
+let browser = null;
+after(async () => (await browser)?.close());
+
+/** One for all tests of a file; each has pages of its own in it, which know nothing of the others'. */
+export function openBrowser() {
+  browser ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-lcd-text'] });
   return browser;
 }
 
