@@ -201,6 +201,21 @@ static bool side_has_shrunk(struct fhist_mapped *now, struct fhist_mapped *befor
     return false;
 }
 
+/* The same where both have one layout, as nearly always: nothing has to be mapped. */
+static bool plain_side_has_shrunk(const struct fhist_side *now, const struct fhist_side *before)
+{
+    size_t k = 0;
+    for (size_t i = 0; i < before->n; i++) {
+        const struct fhist_bucket *b = &before->at[i];
+        while (k < now->n && now->at[k].index < b->index)
+            k++;
+        bool is_there = k < now->n && now->at[k].index == b->index;
+        if (is_there ? now->at[k].count < b->count : b->count != 0)
+            return true;
+    }
+    return false;
+}
+
 /* The count up to a bound, from *at on. */
 static double count_up_to(const struct fhist *h, size_t *at, double bound)
 {
@@ -230,7 +245,7 @@ static bool custom_has_shrunk(const struct fhist *h, const struct fhist *before)
     return false;
 }
 
-static bool is_same_bounds(const struct fhist *a, const struct fhist *b)
+static bool is_same_layout(const struct fhist *a, const struct fhist *b)
 {
     struct fhist_layout x = fhist_layout_of(a);
     struct fhist_layout y = fhist_layout_of(b);
@@ -248,12 +263,15 @@ bool fhist_is_reset(const struct fhist *h, const struct fhist *before)
         return h->hint == FHIST_RESET;
     if (h->count < before->count || fhist_is_custom(h) != fhist_is_custom(before))
         return true;
-    if (fhist_is_custom(h) && !is_same_bounds(h, before))
+    if (fhist_is_custom(h) && !is_same_layout(h, before))
         return custom_has_shrunk(h, before);
     if (h->schema > before->schema || h->zero_threshold < before->zero_threshold)
         return true;
     if (h->zero_count < fhist_widen_zero(before, &threshold) || threshold != h->zero_threshold)
         return true;
+    if (is_same_layout(h, before))
+        return plain_side_has_shrunk(&h->positive, &before->positive) ||
+               plain_side_has_shrunk(&h->negative, &before->negative);
     fhist_mapped_begin(&now, h, &h->positive, &to);
     fhist_mapped_begin(&then, before, &before->positive, &to);
     if (side_has_shrunk(&now, &then))
