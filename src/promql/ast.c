@@ -56,25 +56,26 @@ const char *promql_type_name(enum promql_type t)
 }
 
 static int each_of(const struct node *const *nodes, size_t n,
-                   int (*visit)(void *ctx, const struct node *selector), void *ctx)
+                   int (*visit)(void *ctx, const struct node *n), void *ctx)
 {
     int r = 0;
     for (size_t i = 0; i < n && r == 0; i++)
         if (nodes[i])
-            r = node_each_selector(nodes[i], visit, ctx);
+            r = node_each(nodes[i], visit, ctx);
     return r;
 }
 
-int node_each_selector(const struct node *n, int (*visit)(void *ctx, const struct node *selector),
-                       void *ctx)
+int node_each(const struct node *n, int (*visit)(void *ctx, const struct node *n), void *ctx)
 {
     const struct node *two[2] = {NULL, NULL};
+    int r = visit(ctx, n);
+    if (r != 0)
+        return r;
     switch (n->kind) {
     case NODE_NUMBER:
     case NODE_STRING:
-        break;
     case NODE_SELECTOR:
-        return visit(ctx, n);
+        break;
     case NODE_PAREN:
     case NODE_NEGATE:
         two[0] = n->inner;
@@ -94,4 +95,22 @@ int node_each_selector(const struct node *n, int (*visit)(void *ctx, const struc
         return each_of((const struct node *const *)n->call.args, n->call.n_args, visit, ctx);
     }
     return each_of(two, 2, visit, ctx);
+}
+
+struct selector_visit {
+    int (*visit)(void *ctx, const struct node *selector);
+    void *ctx;
+};
+
+static int visit_selector(void *ctx, const struct node *n)
+{
+    const struct selector_visit *v = ctx;
+    return n->kind == NODE_SELECTOR ? v->visit(v->ctx, n) : 0;
+}
+
+int node_each_selector(const struct node *n, int (*visit)(void *ctx, const struct node *selector),
+                       void *ctx)
+{
+    struct selector_visit v = {visit, ctx};
+    return node_each(n, visit_selector, &v);
 }

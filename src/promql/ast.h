@@ -190,7 +190,11 @@ struct node {
     };
 };
 
-/* Visits every selector in n; a visit that returns nonzero ends it. Returns that, or 0. */
+/* Visits n and every node in it, a node before what is in it; a visit that returns nonzero ends it.
+ * Returns that, or 0. */
+int node_each(const struct node *n, int (*visit)(void *ctx, const struct node *n),
+              void *ctx) WARN_UNUSED;
+/* The same, selectors only. */
 int node_each_selector(const struct node *n, int (*visit)(void *ctx, const struct node *selector),
                        void *ctx) WARN_UNUSED;
 

@@ -9,6 +9,7 @@
 #include "promql/call.h"
 #include "promql/range.h"
 #include "promql/select.h"
+#include "promql/shared.h"
 
 const struct node *eval_unwrap(const struct node *n)
 {
@@ -119,7 +120,7 @@ static int eval_selector(struct eval *e, const struct node *n, const struct grid
 
 static node_eval *const kinds[] = {
     [NODE_NUMBER] = eval_number, [NODE_STRING] = eval_string,     [NODE_PAREN] = eval_paren,
-    [NODE_NEGATE] = eval_negate, [NODE_BINARY] = binary_eval,     [NODE_AGGREGATE] = aggregate_eval,
+    [NODE_NEGATE] = eval_negate, [NODE_BINARY] = binary_eval,     [NODE_AGGREGATE] = shared_eval,
     [NODE_CALL] = call_eval,     [NODE_SELECTOR] = eval_selector, [NODE_SUBQUERY] = matrix_eval,
 };
 

@@ -44,7 +44,8 @@ struct eval {
      * hints that a look at the one before gives. Counts how deep it is in both.
      */
     int n_counting, n_looking;
-    int64_t widened_ms; /* widest range that was widened */
+    int64_t widened_ms;    /* widest range that was widened */
+    struct shared *shared; /* shared.h; NULL: nothing is */
 };
 
 /* eval_limits.c */

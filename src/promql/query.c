@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "promql/column.h"
+#include "promql/shared.h"
 #include "promql/time.h"
 
 static const struct promql_options defaults = {.lookback_ms = INT64_C(5) * 60 * 1000,
@@ -136,6 +137,8 @@ int promql_query(const struct promql_expr *expr, struct reader *r, const struct 
     *e.err = (struct promql_error){.line = 0};
     notes_init(&e.notes, &ret->_arena, promql_text(expr));
     int rc = check_times(&e, root, &g);
+    if (rc == 0)
+        rc = shared_init(&e, root, promql_text(expr), &ret->_arena);
     if (rc == 0)
         rc = eval_node(&e, root, &g, &ret->_arena, &ret->value);
     if (rc == 0)
