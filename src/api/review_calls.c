@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api/review_calls.c - the SLO review: since, to, format.
+ * api/review_calls.c - the SLO review: since, to, format, only.
  *
  * Runs on a thread of the queries with a reader of its own; it ends early where the client leaves
  * or its time is up.
@@ -16,7 +16,7 @@ struct question {
     struct prom_call *c;
     struct reader *reader;
     int64_t from_ms, to_ms;
-    bool is_markdown;
+    bool is_markdown, is_of_budgets;
 };
 
 static void answer(struct prom_call *c, const struct review *r, bool is_markdown)
@@ -46,6 +46,7 @@ static void look_back(void *ctx, const struct review_question *from)
     wanted.from_ms = q->from_ms;
     wanted.to_ms = q->to_ms;
     wanted.reader = q->reader;
+    wanted.is_of_budgets = q->is_of_budgets;
     wanted.is_over = prom_is_over;
     wanted.ctx = q->c;
     int error = review_make(&wanted, &r, &err);
@@ -63,6 +64,16 @@ static bool read_format(struct question *q)
     if (format.n == 0 || q->is_markdown || span_eq(format, SPAN("json")))
         return true;
     prom_fail(q->c, PROM_BAD_DATA, "invalid parameter \"format\": json or markdown");
+    return false;
+}
+
+static bool read_only(struct question *q)
+{
+    struct span only = params_get(&q->c->params, SPAN("only"));
+    q->is_of_budgets = span_eq(only, SPAN("budgets"));
+    if (only.n == 0 || (q->is_of_budgets && !q->is_markdown))
+        return true;
+    prom_fail(q->c, PROM_BAD_DATA, "invalid parameter \"only\": budgets, and as JSON");
     return false;
 }
 
@@ -86,7 +97,7 @@ void review_calls_get(struct prom_call *c)
 {
     const struct api_sources *s = c->sources;
     struct question q = {.c = c};
-    if (!read_format(&q) || !read_period(&q) || !prom_open(c, &q.reader))
+    if (!read_format(&q) || !read_only(&q) || !read_period(&q) || !prom_open(c, &q.reader))
         return;
     int r = s->review_use ? s->review_use(s->arg, look_back, &q) : -ENODEV;
     if (r < 0)

@@ -89,7 +89,7 @@ static const struct route routes[] = {
          "POST: it was noise, or one alert of it; author, alert, undo"),
     CALL("slo/review", ROUTE_QUERY, review_calls_get,
          "which alerts were noise, what none told of, budgets, advice; since=90d, to, "
-         "format=markdown"),
+         "format=markdown, only=budgets"),
     CALL2("alerts", ROUTE_VIEW, alerting_list, "alerts under delivery, as Alertmanager lists them"),
     CALL2("alerts/groups", ROUTE_VIEW, alerting_groups, "the same by group"),
     CALL2("silences", ROUTE_LIST, alerting_silences, "silences; POST makes or changes one"),

@@ -154,6 +154,8 @@ static int advise(struct review *r, struct err *reterr)
 
 static int make(struct review *r, struct err *reterr)
 {
+    if (r->q.is_of_budgets)
+        return objectives_look(r, reterr);
     int error = rule_rows_init(r);
     if (error == 0)
         error = stretches_find(r);

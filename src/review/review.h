@@ -49,6 +49,7 @@ struct review_question {
     struct rule_file *const *files; /* in force */
     size_t n_files;
     int64_t interval_ms;       /* of groups that have none; 0: 30 s */
+    bool is_of_budgets;        /* nothing but these: alerts, histograms are not read */
     int (*is_over)(void *ctx); /* may be NULL */
     void *ctx;
 };

@@ -309,11 +309,8 @@ static void put_suggestions(const struct review *r, struct jsonw *w)
     jsonw_end_object(w);
 }
 
-int review_write(const struct review *r, struct jsonw *w)
+static void put_alerts(const struct review *r, struct jsonw *w)
 {
-    jsonw_begin_object(w);
-    put_time(w, "from", r->q.from_ms);
-    put_time(w, "to", r->q.to_ms);
     put_data(r, w);
     jsonw_key(w, "rules");
     jsonw_begin_array(w);
@@ -321,12 +318,27 @@ int review_write(const struct review *r, struct jsonw *w)
         put_row(w, r->order[i]);
     jsonw_end_array(w);
     put_missed(r, w);
+}
+
+static void put_budgets(const struct review *r, struct jsonw *w)
+{
     jsonw_key(w, "budgets");
     jsonw_begin_array(w);
     for (size_t i = 0; i < r->n_budgets; i++)
         put_budget(w, r, &r->budgets[i]);
     jsonw_end_array(w);
-    put_suggestions(r, w);
+}
+
+int review_write(const struct review *r, struct jsonw *w)
+{
+    jsonw_begin_object(w);
+    put_time(w, "from", r->q.from_ms);
+    put_time(w, "to", r->q.to_ms);
+    if (!r->q.is_of_budgets)
+        put_alerts(r, w);
+    put_budgets(r, w);
+    if (!r->q.is_of_budgets)
+        put_suggestions(r, w);
     jsonw_end_object(w);
     return jsonw_error(w);
 }

@@ -88,11 +88,15 @@ static void it_is_answered(void **state)
         "Content-Type: text/markdown; charset=utf-8\r\n",
         "\r\n\r\n# SLO review\n\nFrom 2023-11-14 22:13:20 to 2023-11-14 23:13:20 UTC (1 h 0 min)");
     ask(r, "/api/v1/slo/review", " 200 ", "\"objectives\":null");
+    ask(r, "/api/v1/slo/review?since=3600&to=1700003600&only=budgets", " 200 ",
+        "\"to\":\"2023-11-14T23:13:20.000Z\",\"budgets\":[{");
 }
 
 static void wrong_questions(void **state)
 {
     struct rig *r = *state;
+    ask(r, "/api/v1/slo/review?only=alerts", " 400 ", "only");
+    ask(r, "/api/v1/slo/review?only=budgets&format=markdown", " 400 ", "only");
     ask(r, "/api/v1/slo/review?since=x", " 400 ", "cannot parse");
     ask(r, "/api/v1/slo/review?since=0s", " 400 ", "at most 400d");
     ask(r, "/api/v1/slo/review?since=401d", " 400 ", "at most 400d");

@@ -100,6 +100,30 @@ static void test_a_day(void **state)
     rig_stop(&g);
 }
 
+/* Budgets alone are those of the whole review, and there is nothing else. */
+static void test_of_budgets(void **state)
+{
+    struct rig g;
+    char budgets[4096];
+    (void)state;
+    rig_start(&g, rules);
+    fill_day(&g);
+    (void)rig_make(&g);
+    rig_print(&g, true);
+    struct span all = buf_span(&g.text);
+    size_t from = span_find(all, SPAN("\"budgets\":["));
+    size_t to = span_find(all, SPAN(",\"suggestions\""));
+    assert_true(from < to && to < all.n);
+    span_copy(span_of(all.p + from, to - from), budgets, sizeof(budgets));
+
+    g.q.is_of_budgets = true;
+    assert_int_equal(rig_make(&g)->n_rows, 0);
+    rig_print(&g, true);
+    rig_has(&g, budgets);
+    assert_true(span_find(buf_span(&g.text), SPAN("\"rules\"")) == buf_span(&g.text).n);
+    rig_stop(&g);
+}
+
 /* --- nothing --- */
 
 static void test_nothing(void **state)
@@ -291,9 +315,13 @@ static void test_stopping(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_day),    cmocka_unit_test(test_nothing),
-        cmocka_unit_test(test_periods),  cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_stopping), cmocka_unit_test(test_allocation_failures),
+        cmocka_unit_test(test_a_day),
+        cmocka_unit_test(test_nothing),
+        cmocka_unit_test(test_of_budgets),
+        cmocka_unit_test(test_periods),
+        cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_stopping),
+        cmocka_unit_test(test_allocation_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
