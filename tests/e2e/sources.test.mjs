@@ -42,6 +42,14 @@ test('an alert is split into what is measured and what it is compared with', asy
   assert.equal(comparison('absent(up)'), null);
 });
 
+test('lines that would have one name are told apart', async () => {
+  const { toldApart } = await source('data/names.ts');
+  const names = (names, ...labels) => toldApart(names, labels.map((l) => ({ labels: l, points: [] })));
+  assert.deepEqual(names(['a', 'b'], { instance: 'a' }, { instance: 'b' }), ['a', 'b']);
+  assert.deepEqual(names(['a', 'a'], { instance: 'a', job: 'j' }, { instance: 'a', job: 'k' }), ['a · j', 'a · k']);
+  assert.deepEqual(names(['x', 'x'], {}, {}), ['x (1)', 'x (2)']);
+});
+
 test('a curve that leaves what is usual is found at its first point above, and noise is none', async () => {
   const { departure } = await source('data/departure.ts');
   const flat = Array.from({ length: 60 }, (_, i) => [i, 1 + 0.02 * (i % 5)]);

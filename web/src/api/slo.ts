@@ -18,5 +18,5 @@ export interface Budget {
 }
 
 export async function budgets(signal?: AbortSignal): Promise<Budget[]> {
-  return (await getJson<{ data: { budgets: Budget[] } }>('/api/v1/slo/review', { since: '30d' }, signal)).data.budgets;
+  return (await getJson<{ data: { budgets: Budget[] } }>('/api/v1/slo/review', { since: '30d', only: 'budgets' }, signal)).data.budgets;
 }

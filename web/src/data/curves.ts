@@ -3,6 +3,9 @@
 import { quantile, range, rate, selector, type Curve, type Labels } from '../api/prom';
 import type { Line } from '../charts/lines';
 import { windowOf, type Range } from '../state/range';
+import { nameBy, toldApart } from './names';
+
+export { nameBy } from './names';
 
 /** As the shipped alert rules count failures. */
 export const FAILED = 'http_error|connect_failed|bad_response|stream_error|truncated|upstream_cut|stalled|timeout|rejected|internal';
@@ -13,19 +16,23 @@ const lastOf = (c: Curve): number => c.points[c.points.length - 1][1];
 
 /** A line per label set, the largest first, no more than can be told apart. */
 export function toLines(curves: Curve[], nameOf: (labels: Labels) => string, more: Partial<Line> = {}): Line[] {
-  return [...curves].sort((a, b) => lastOf(b) - lastOf(a)).slice(0, MAX_LINES).map((c) => ({ name: nameOf(c.labels), points: c.points, ...more }));
+  const shown = [...curves].sort((a, b) => lastOf(b) - lastOf(a)).slice(0, MAX_LINES);
+  const names = toldApart(shown.map((c) => nameOf(c.labels)), shown);
+  return shown.map((c, i) => ({ name: names[i], points: c.points, ...more }));
 }
 
-export const nameBy = (by: string[]) => (labels: Labels): string => by.map((b) => labels[b] ?? '–').join(' · ');
+/** Tells the expressions of one question apart. */
+const OF = 'line_of';
 
 /** What is less than a histogram can tell from nothing is nothing: a quantile is laid into the lowest bucket's width. */
 const leastOf = (metric: string): number => (metric.endsWith('_seconds') ? 1e-6 : 1);
 
-/** One line per expression, all of the same range. */
+/** One line per expression, all of the same range: one question, so that what they have in common is read once. */
 export async function manyLines(expressions: Record<string, string>, r: Range, signal: AbortSignal): Promise<Line[]> {
-  const all = await Promise.all(Object.entries(expressions).map(async ([name, expr]) =>
-    (await range(expr, r, signal)).slice(0, 1).map((c) => ({ name, points: c.points }))));
-  return all.flat();
+  const marked = Object.values(expressions).map((expr, i) => `label_replace(${expr}, "${OF}", "${i}", "", "")`);
+  const curves = await range(marked.join(' or '), r, signal);
+  return Object.keys(expressions).flatMap((name, i) =>
+    curves.filter((c) => c.labels[OF] === String(i)).slice(0, 1).map((c) => ({ name, points: c.points })));
 }
 
 export async function quantileLines(metric: string, scope: Labels, r: Range, signal: AbortSignal, qs = QUANTILES): Promise<Line[]> {

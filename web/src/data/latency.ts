@@ -42,13 +42,18 @@ export interface View {
 }
 
 export async function stagePicture(stage: StageRow, view: View, r: Range, signal: AbortSignal): Promise<StagePicture> {
-  const usual = range(quantile(0.95, stage.metric, selector(view.scope), windowOf(r)), withBefore(r), signal);
-  const [curves, lines, past] = await Promise.all([usual, stageLines(stage, view, r, signal), earlierLines(stage, view, r, signal)]);
-  return { lines: [...lines, ...past], departure: curves[0] ? departure(curves[0].points, r.start, stage.floor) : null };
+  const qs = view.split ? { p95: 0.95 } : LATENCY_QUANTILES;
+  const [all, split, past] = await Promise.all([
+    quantileLines(stage.metric, view.scope, withBefore(r), signal, qs), splitLines(stage, view, r, signal), earlierLines(stage, view, r, signal)]);
+  const p95 = all.find((l) => l.name === 'p95');
+  const lines = view.split ? split : all.map((l) => from(l, r.start)).filter((l) => l.points.length > 0);
+  return { lines: [...lines, ...past], departure: p95 ? departure(p95.points, r.start, stage.floor) : null };
 }
 
-async function stageLines(stage: StageRow, { scope, split, q }: View, r: Range, signal: AbortSignal): Promise<Line[]> {
-  if (!split) return quantileLines(stage.metric, scope, r, signal, LATENCY_QUANTILES);
+const from = (l: Line, start: number): Line => ({ ...l, points: l.points.filter(([at]) => at >= start) });
+
+async function splitLines(stage: StageRow, { scope, split, q }: View, r: Range, signal: AbortSignal): Promise<Line[]> {
+  if (!split) return [];
   const isBand = BANDS.includes(split);
   if (isBand && stage.key !== 'ttft') return [];
   const metric = isBand ? BANDED : stage.metric;

@@ -6,7 +6,7 @@ import type { Line } from '../charts/lines';
 import type { Range } from '../state/range';
 import { useMoment } from '../state/refresh';
 import { useAsk, type Asked } from './ask';
-import { FAILED, MAX_LINES, nameBy } from './curves';
+import { FAILED, manyLines, MAX_LINES, nameBy } from './curves';
 
 /** Rules count no more often. */
 const EVERY_S = 30;
@@ -28,9 +28,8 @@ export async function burnRates(all: Budget[], signal: AbortSignal): Promise<Rea
 /** Of each window that alerts look at. */
 export async function burnLines(b: Budget, r: Range, signal: AbortSignal): Promise<Line[]> {
   const where = selector({ slo: b.slo, objective: b.objective });
-  const all = await Promise.all(['5m', '1h', '6h'].map(async (w) =>
-    (await range(`(slo:bad:increase${w}${where} / slo:total:increase${w}${where}) / ${1 - b.target}`, r, signal)).slice(0, 1).map((c) => ({ name: w, points: c.points }))));
-  return all.flat();
+  const rateOver = (w: string): string => `(slo:bad:increase${w}${where} / slo:total:increase${w}${where}) / ${1 - b.target}`;
+  return manyLines(Object.fromEntries(['5m', '1h', '6h'].map((w) => [w, rateOver(w)])), r, signal);
 }
 
 /** What is left of the budget at each moment: the bad ones from then back over its window, as far as there is history. */
