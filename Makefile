@@ -1,5 +1,5 @@
 # The short names of everything one does here. The build itself is CMakeLists.txt.
-.PHONY: all run test full bench bench-history soak concurrency fuzz format lint docs clean
+.PHONY: all run test full bench bench-history bench-pages soak concurrency fuzz format lint docs clean
 
 all:
 	@scripts/deps build
@@ -24,6 +24,9 @@ bench: all
 
 bench-history: all
 	@bench/history
+
+bench-pages: all
+	@bench/pages
 
 # make soak SOAK_SECONDS=3600
 soak: all

@@ -6,8 +6,7 @@
  *   history_fill made SERIES HOURS INTERVAL_S DIR samples made up here, the last one now
  *
  * A line of the text is "NAME{LABELS} VALUE SECONDS", without escapes; '#' starts a comment. Upkeep
- * runs behind each commit with the samples' own time, as it would have while they came, and at the
- * end LATER_H hours later.
+ * runs behind each commit (fill.h), and at the end LATER_H hours later.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,9 +15,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "base/num.h"
 #include "base/rng.h"
-#include "tsdb/tsdb.h"
+#include "fill.h"
 
 enum { LABELS_MAX = 32, SECOND_MS = 1000, HOUR_S = 3600 };
 
@@ -28,48 +26,9 @@ struct fill {
     int64_t now_ms; /* of the samples that are not committed yet */
 };
 
-static void must(int r, const char *what)
-{
-    if (r >= 0)
-        return;
-    fprintf(stderr, "history_fill: %s: %s\n", what, err_str(r));
-    exit(1);
-}
-
-static void open_store(struct fill *f, const char *dir)
-{
-    char path[4096];
-    struct tsdb_config config = {0};
-    struct err err = {0};
-    (void)snprintf(path, sizeof(path), "%s/series.db", dir);
-    if (tsdb_open(path, &config, &f->t, NULL, &err) < 0) {
-        fprintf(stderr, "history_fill: %s\n", err.text);
-        exit(1);
-    }
-}
-
-static void maintain(struct fill *f, int64_t now_ms)
-{
-    int r;
-    while ((r = tsdb_maintain(f->t, now_ms)) == 1)
-        ;
-    must(r, "upkeep");
-}
-
 static void commit(struct fill *f)
 {
-    must(tsdb_commit(f->t), "commit");
-    maintain(f, f->now_ms);
-}
-
-static enum tsdb_kind kind_of(struct span name)
-{
-    static const char *const ends[] = {"_total", "_bucket", "_count", "_sum"};
-    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
-        if (span_ends_with(name, span_cstr(ends[i])))
-            return TSDB_COUNTER;
-    }
-    return TSDB_GAUGE;
+    fill_commit(f->t, f->now_ms);
 }
 
 static uint32_t series_of(struct fill *f, struct label *pairs, size_t n)
@@ -77,7 +36,7 @@ static uint32_t series_of(struct fill *f, struct label *pairs, size_t n)
     struct labels labels;
     uint32_t id;
     must(labels_normalise(pairs, n, &labels, NULL), "labels");
-    must(tsdb_series(f->t, labels, kind_of(labels_name(labels)), &id), "series");
+    must(tsdb_series(f->t, labels, fill_kind_of(labels_name(labels)), &id), "series");
     return id;
 }
 
@@ -185,32 +144,25 @@ static void make_up(struct fill *f, size_t n_series, int64_t n_steps, int64_t in
     mem_free(all);
 }
 
-static uint64_t number_of(const char *text)
-{
-    uint64_t n;
-    must(num_parse_u64(span_cstr(text), &n), text);
-    return n;
-}
-
 int main(int argc, char **argv)
 {
     struct fill f = {0};
     int64_t later_h = 0;
     if (argc >= 4 && argc <= 5 && strcmp(argv[1], "text") == 0) {
-        later_h = argc > 4 ? (int64_t)number_of(argv[4]) : 0;
-        open_store(&f, argv[3]);
+        later_h = argc > 4 ? (int64_t)fill_number(argv[4]) : 0;
+        f.t = fill_open(argv[3]);
         take_text(&f, argv[2]);
     } else if (argc == 6 && strcmp(argv[1], "made") == 0) {
-        int64_t interval_s = (int64_t)number_of(argv[4]);
-        open_store(&f, argv[5]);
-        make_up(&f, number_of(argv[2]), (int64_t)number_of(argv[3]) * HOUR_S / interval_s,
+        int64_t interval_s = (int64_t)fill_number(argv[4]);
+        f.t = fill_open(argv[5]);
+        make_up(&f, fill_number(argv[2]), (int64_t)fill_number(argv[3]) * HOUR_S / interval_s,
                 interval_s * SECOND_MS);
     } else {
         fprintf(stderr, "usage: %s text FILE DIR [LATER_H] | made SERIES HOURS INTERVAL_S DIR\n",
                 argv[0]);
         return 2;
     }
-    maintain(&f, f.now_ms + later_h * HOUR_S * SECOND_MS);
+    fill_maintain(f.t, f.now_ms + later_h * HOUR_S * SECOND_MS);
     tsdb_close(f.t);
     printf("%llu\n", (unsigned long long)f.n_samples);
     return 0;

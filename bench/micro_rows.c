@@ -17,98 +17,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/num.h"
-#include "base/rng.h"
+#include "made_rows.h"
 #include "store/day.h"
 #include "store/fields.h"
 #include "store/rows.h"
 
-enum { N_SAMPLES = 8192, ROWS_PER_COMMIT = 2000, HOURS = 5, N_REPEATS = 11 };
+enum { ROWS_PER_COMMIT = 2000, HOURS = 5, N_REPEATS = 11 };
 
 static int64_t day_us; /* begin of today (UTC) */
-static struct record samples[N_SAMPLES];
-static char timelines[64][600];
-
-static void fill_stream(struct rng *g, struct record *r)
-{
-    r->is_stream = true;
-    r->ttft_ns = (int64_t)rng_lognormal(g, 0.35e9, 0.8);
-    r->ttfa_ns = r->ttft_ns;
-    r->upstream_ttft_ns = r->ttft_ns - 400000;
-    r->ttfe_ns = r->ttft_ns - 90000;
-    r->completion_tokens = (int64_t)rng_lognormal(g, 300, 0.9) + 1;
-    r->n_output_events = (uint32_t)r->completion_tokens;
-    r->n_content_events = r->n_output_events;
-    r->n_events = r->n_output_events + 3;
-    r->n_arrivals = r->n_output_events - (uint32_t)rng_below(g, r->n_output_events / 8 + 1);
-    r->n_coalesced = r->n_output_events - r->n_arrivals;
-    r->output_kinds = OUTPUT_TEXT;
-    r->timing.tpot_status = TPOT_OK;
-    r->timing.tpot_ns = (int64_t)rng_lognormal(g, 22e6, 0.3);
-    r->timing.gap_p50_ns = r->timing.tpot_ns - 1000000;
-    r->timing.gap_p95_ns = r->timing.tpot_ns * 2;
-    r->timing.gap_max_ns = (int64_t)rng_lognormal(g, 120e6, 0.7);
-    r->timing.jitter_ns = r->timing.gap_p95_ns - r->timing.gap_p50_ns;
-    r->timing.tokens_per_event = 1.0;
-    r->stage_ns[STAGE_FIRST_EVENT] = 90000;
-    r->stage_ns[STAGE_FIRST_TOKEN] = 90000;
-    r->stage_ns[STAGE_TAIL] = 1200000;
-    r->stage_ns[STAGE_ANSWER] = r->timing.tpot_ns * r->completion_tokens;
-    r->e2e_ns = r->ttft_ns + r->stage_ns[STAGE_ANSWER];
-    if (rng_below(g, 50) == 0)
-        r->timeline = span_of(timelines[rng_below(g, 64)], 200 + rng_below(g, 400));
-}
-
-static void fill_sample(struct rng *g, struct record *r)
-{
-    static const char *const labels[] = {"team\0search\0tier\0gold", "team\0chat\0tier\0silver",
-                                         "team\0batch\0tier\0bronze"};
-    uint64_t model = rng_below(g, 8);
-    record_init(r);
-    if (rng_below(g, 2) == 0)
-        rng_hex(g, r->trace_id, 32);
-    r->endpoint = "chat_completions";
-    r->dialect = "openai-chat";
-    (void)span_copy(SPAN("POST"), r->method, sizeof(r->method));
-    snprintf(r->upstream, sizeof(r->upstream), "vllm-%u", (unsigned)rng_below(g, 4));
-    snprintf(r->key_id, sizeof(r->key_id), "%08x", (unsigned)rng_below(g, 60) * 2654435761u);
-    snprintf(r->tenant, sizeof(r->tenant), "tenant-%u", (unsigned)rng_below(g, 50));
-    snprintf(r->model_requested, sizeof(r->model_requested), "meta-llama/Llama-3.%u-70B-Instruct",
-             (unsigned)model);
-    memcpy(r->model_upstream, r->model_requested, sizeof(r->model_upstream));
-    memcpy(r->model_response, r->model_requested, sizeof(r->model_response));
-    r->labels = span_of(labels[model % 3], 22 + (model % 3 > 0));
-    r->status = r->upstream_status = 200;
-    r->n_attempts = 1;
-    r->stamp_source = STAMP_KERNEL;
-    r->usage_source = USAGE_SOURCE_ENGINE;
-    r->prompt_tokens = r->raw_prompt_tokens = (int64_t)rng_lognormal(g, 900, 1.2);
-    r->cached_tokens = r->raw_cached_tokens = r->prompt_tokens / 256 * 128;
-    r->request_bytes = (uint64_t)r->prompt_tokens * 4 + 300;
-    r->stage_ns[STAGE_RECEIVE] = (int64_t)rng_lognormal(g, 40e3, 0.6);
-    r->stage_ns[STAGE_ROUTE] = (int64_t)rng_lognormal(g, 30e3, 0.4);
-    r->stage_ns[STAGE_SEND] = (int64_t)rng_lognormal(g, 25e3, 0.4);
-    r->stage_ns[STAGE_WAIT] = (int64_t)rng_lognormal(g, 0.3e9, 0.8);
-    r->queue_ns = 0;
-    r->overhead_request_ns = r->stage_ns[STAGE_ROUTE] + r->stage_ns[STAGE_SEND];
-    r->client_blocked_ns = 0;
-    r->ttfb_ns = r->stage_ns[STAGE_WAIT] + 50000;
-    (void)memcpy(r->finish_reason, "stop", 5);
-    if (rng_below(g, 4) > 0) {
-        fill_stream(g, r);
-    } else {
-        r->completion_tokens = (int64_t)rng_lognormal(g, 200, 1.0) + 1;
-        r->e2e_ns = (int64_t)rng_lognormal(g, 4e9, 0.8);
-    }
-    r->raw_completion_tokens = r->completion_tokens;
-    r->response_bytes = (uint64_t)r->completion_tokens * 210;
-    r->total_ns = r->e2e_ns + r->stage_ns[STAGE_RECEIVE];
-    r->max_tokens = 1024;
-    if (rng_below(g, 100) == 0) {
-        r->outcome = OUTCOME_HTTP_ERROR;
-        r->status = 429;
-        (void)memcpy(r->outcome_reason, "rate_limit", 11);
-    }
-}
 
 static double cpu_s(void)
 {
@@ -130,31 +46,26 @@ static void check(int error, const char *what)
     }
 }
 
-/* Row i: a sample with an id and time of its own. */
-static void make_row(struct rng *ids, struct record *r, size_t i, size_t n)
-{
-    rng_hex(ids, r->request_id, 32);
-    int64_t end_us = day_us + (int64_t)((double)i / (double)n * HOURS * 3600e6);
-    r->started_at.us = end_us - r->total_ns / NS_PER_US;
-}
-
 static char wanted_id[33];
+
+static int64_t end_of(size_t i, size_t n)
+{
+    return day_us + (int64_t)((double)i / (double)n * HOURS * 3600e6);
+}
 
 static void append(const char *dir, size_t n)
 {
     struct rows *rows = NULL;
-    struct rng ids;
     struct err err;
     wall_t noon = {day_us + INT64_C(43200) * US_PER_S};
     double slowest = 0;
     double row_s = 0;
-    rng_seed(&ids, 7);
+    made_rows_begin();
     check(rows_open(dir, NULL, &rows, &err), "rows_open");
     mono_t start = clock_mono();
     double cpu = cpu_s();
     for (size_t i = 0; i < n; i++) {
-        struct record *r = &samples[i % N_SAMPLES];
-        make_row(&ids, r, i, n);
+        const struct record *r = made_rows_get(i, end_of(i, n));
         if (i == n / 3)
             memcpy(wanted_id, r->request_id, sizeof(wanted_id));
         check(rows_append(rows, r), "rows_append");
@@ -291,7 +202,7 @@ static void questions(const char *dir)
     struct rows *rows = NULL;
     start = clock_mono();
     check(rows_open(dir, NULL, &rows, &err), "rows_open");
-    check(rows_append(rows, &samples[0]), "rows_append");
+    check(rows_append(rows, made_rows_get(0, end.us)), "rows_append");
     check(rows_commit(rows), "rows_commit");
     printf("%-46s %8.2f ms\n", "open for writing, and the first commit", since(start) * 1e3);
     rows_close(rows);
@@ -363,9 +274,8 @@ static void plain(const char *dir, size_t n)
     char path[4096];
     char sql[256];
     sqlite3 *d = NULL;
-    struct rng ids;
     snprintf(path, sizeof(path), "%s/plain.db", dir);
-    rng_seed(&ids, 7);
+    made_rows_begin();
     if (sqlite3_open(path, &d) != SQLITE_OK)
         exit(1);
     sqlite3_stmt *s = plain_open(d);
@@ -373,8 +283,7 @@ static void plain(const char *dir, size_t n)
     double cpu = cpu_s();
     double row_s = 0;
     for (size_t i = 0; i < n; i++) {
-        struct record *r = &samples[i % N_SAMPLES];
-        make_row(&ids, r, i, n);
+        const struct record *r = made_rows_get(i, end_of(i, n));
         if (i % ROWS_PER_COMMIT == 0)
             check(plain_exec(d, "BEGIN"), "begin");
         sqlite3_bind_int64(s, 1, r->started_at.us + r->total_ns / NS_PER_US);
@@ -412,20 +321,12 @@ static void plain(const char *dir, size_t n)
 int main(int argc, char **argv)
 {
     uint64_t millions = 5;
-    struct rng g;
     if (argc < 2 || (argc > 2 && num_parse_u64(span_cstr(argv[2]), &millions) < 0)) {
         fprintf(stderr, "usage: %s DIR [MILLIONS [plain]]\n", argv[0]);
         return 2;
     }
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
-    rng_seed(&g, 42);
     day_us = clock_wall().us / (86400 * US_PER_S) * (86400 * US_PER_S);
-    for (size_t i = 0; i < ARRAY_LEN(timelines); i++) {
-        for (size_t k = 0; k < sizeof(timelines[0]); k++)
-            timelines[i][k] = (char)(k % 4 == 3 ? rng_below(&g, 60) : rng_below(&g, 256));
-    }
-    for (size_t i = 0; i < N_SAMPLES; i++)
-        fill_sample(&g, &samples[i]);
     append(argv[1], millions * 1000000);
     questions(argv[1]);
     if (argc > 3 && strcmp(argv[3], "plain") == 0)

@@ -1,4 +1,6 @@
-"""What bench/history and bench/rules run side by side: Prometheus and Inferometer, started, asked, filled, stopped."""
+"""What benches run, some of it side by side: Prometheus and Inferometer, started, asked, filled, stopped."""
+import collections
+import contextlib
 import http.client
 import json
 import os
@@ -57,6 +59,15 @@ def memory_kib(pid):
     """Resident size, and the part of it that is no file's."""
     text = pathlib.Path(f"/proc/{pid}/status").read_text(encoding="latin1")
     return tuple(int(re.search(rf"{name}:\s+(\d+)", text)[1]) for name in ("VmRSS", "RssAnon"))
+
+
+def cpu_ns(pid):
+    """CPU time so far to the nanosecond, by names of threads; of those that ended nothing is told."""
+    spent = collections.Counter()
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(OSError):
+            spent[(task / "comm").read_text(encoding="latin1").strip()] += int((task / "schedstat").read_text(encoding="ascii").split()[0])
+    return spent
 
 
 def disk_bytes(directory, pattern="**/*"):
@@ -137,12 +148,12 @@ def start_alertmanager(directory):
 
 
 def start_inferometer(directory, upstream=NOWHERE, data=True, under=(), **keys):
-    """The gateway on directory/data; under: a command that runs it; keys go into its configuration."""
+    """The gateway on directory/data; under: a command that runs it; keys go into its configuration, in place of what is here."""
     config = pathlib.Path(directory) / "inferometer.yaml"
     here = dict(data_dir=f"{directory}/data") if data else {}
-    config.write_text(json.dumps(dict(listen=["127.0.0.1:0"], admin=dict(listen="127.0.0.1:0"), workers=1,
-                                      upstreams=[dict(url=upstream)],
-                                      log=dict(file=f"{directory}/requests.jsonl", level="warn"), **here, **keys)))
+    config.write_text(json.dumps({**dict(listen=["127.0.0.1:0"], admin=dict(listen="127.0.0.1:0"), workers=1,
+                                         upstreams=[dict(url=upstream)],
+                                         log=dict(file=f"{directory}/requests.jsonl", level="warn")), **here, **keys}))
     p = subprocess.Popen([*under, PROGRAM, "serve", "-c", config], stdout=subprocess.PIPE, text=True,
                          stderr=subprocess.DEVNULL if under else None)
     ports = re.search(r"listen=\S+:(\d+) admin=\S+:(\d+)", p.stdout.readline())

@@ -14,12 +14,14 @@ const SHOTS = join(ROOT, 'build/screenshots');
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TIMEOUT_MS = 10000;
 
+export const launch = () => chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-lcd-text'] });
+
 let browser = null;
 after(async () => (await browser)?.close());
 
 /** One for all tests of a file; each has pages of its own in it, which know nothing of the others'. */
 export function openBrowser() {
-  browser ??= chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-lcd-text'] });
+  browser ??= launch();
   return browser;
 }
 
