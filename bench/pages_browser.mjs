@@ -7,7 +7,7 @@
 // Times are in ms from the navigation. A view is there when nothing loads and its charts are drawn.
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
-import { launch, settled } from '../tests/e2e/lib/browser.mjs';
+import { launch, settled } from '../tests/e2e/lib/chromium.mjs';
 
 const QUIET_MS = 300; // no question for so long: there are no more
 const PATIENCE_MS = 30000;

@@ -5,16 +5,15 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { after } from 'node:test';
-import { chromium } from 'playwright-core';
 import { cleanup } from '../../integration/lib/cleanup.mjs';
 import { ROOT } from '../../integration/lib/process.mjs';
+import { launch, settled } from './chromium.mjs';
 
-const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+export { settled };
+
 const SHOTS = join(ROOT, 'build/screenshots');
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const TIMEOUT_MS = 10000;
-
-export const launch = () => chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu', '--disable-lcd-text'] });
 
 let browser = null;
 after(async () => (await browser)?.close());
@@ -43,12 +42,6 @@ export async function openPage(t, browser, base, { lang = 'en', width = 1280, he
 async function go(page, base, hash) {
   await page.goto(`${base}/#/${hash}`);
   await settled(page);
-}
-
-/** Nothing loads any more, and every chart is drawn. */
-export async function settled(page) {
-  await page.waitForSelector('main h1');
-  await page.waitForFunction(() => !document.querySelector('.state-loading') && [...document.querySelectorAll('.chart')].every((c) => c.dataset.drawn));
 }
 
 /** Serious faults that axe finds, as lines. */
