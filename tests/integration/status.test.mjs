@@ -96,7 +96,8 @@ for (const [language, words] of [['en', ['in flight', 'listeners', 'serving']], 
     const texts = Object.fromEntries([...page.matchAll(/<script type="application\/json" id="(\w+)">(.*?)<\/script>/gs)]
       .map((m) => [m[1], m[2]]));
     assert.doesNotMatch(headers['content-security-policy'], /unsafe/);
-    assert.doesNotMatch(page, /<script>|<style|style=|\son\w+=/); // what its policy would not run
+    const markup = page.replace(/(<script type="application\/json"[^>]*>).*?<\/script>/gs, '$1</script>');
+    assert.doesNotMatch(markup, /<script>|<style|style=|\son\w+=/); // what its policy would not run
     const script = await getText(gateway.adminPort, page.match(/<script src="(.*)">/)[1]);
     assert.match(await getText(gateway.adminPort, page.match(/stylesheet" href="(.*)">/)[1]), /border-collapse/);
     const document = fakeDocument(texts);
